@@ -1,0 +1,33 @@
+# make run    the app on the bundled pair          make test   the whole test suite
+# make check  format, lint, types, import table    make bench  side-by-side timings, printed as ratios
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: run test check bench
+
+run: .venv/run.stamp
+	$(BIN)/streamlit run app.py
+
+test: .venv/dev.stamp
+	$(BIN)/python -m pytest -n 2 --cov --cov-report=term
+
+check: .venv/dev.stamp
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/python -m pytest tests/test_imports.py
+
+bench: .venv/run.stamp
+	$(BIN)/python -m benchmarks.peers
+
+.venv/bin/python:
+	$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14) and "specviz needs Python 3.11 to 3.13: make PYTHON=python3.12 ...")'
+	$(PYTHON) -m venv .venv
+
+.venv/run.stamp: requirements.txt | .venv/bin/python
+	$(BIN)/python -m pip install --disable-pip-version-check -r requirements.txt
+	touch $@
+
+.venv/dev.stamp: requirements.txt requirements-dev.txt | .venv/bin/python
+	$(BIN)/python -m pip install --disable-pip-version-check -r requirements-dev.txt
+	touch $@ .venv/run.stamp

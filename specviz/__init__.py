@@ -1,0 +1,95 @@
+"""Speculative decoding that can be watched, measured and trusted.
+
+    import specviz as sv
+
+    pair = sv.load_pair()
+    trace = sv.speculate(pair, "It is a truth universally acknowledged", draft_length=4, seed=0)
+    print(trace.text, trace.to_frame())
+
+Everything is loaded on first use: `import specviz`, the theory and a replay never import torch.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from specviz.errors import (
+    ConfigError,
+    LoadError,
+    LogitsError,
+    ModelError,
+    PromptError,
+    SpecvizError,
+    TraceError,
+    VocabularyError,
+)
+from specviz.records import CacheWork, Candidate, FinalDraw, Node, Round, Sampling, Trace, Trial
+
+if TYPE_CHECKING:
+    from specviz import exact, measure, models, theory
+    from specviz.decoding import Run, autoregress, speculate, stream
+    from specviz.models.base import Model, Pair, Reader
+    from specviz.models.load import load_pair
+    from specviz.sampling import Verdict, verify
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "Run": "specviz.decoding",
+    "autoregress": "specviz.decoding",
+    "speculate": "specviz.decoding",
+    "stream": "specviz.decoding",
+    "Model": "specviz.models.base",
+    "Pair": "specviz.models.base",
+    "Reader": "specviz.models.base",
+    "load_pair": "specviz.models.load",
+    "Verdict": "specviz.sampling",
+    "verify": "specviz.sampling",
+}
+_MODULES = ("exact", "measure", "models", "theory")
+
+__all__ = [
+    "CacheWork",
+    "Candidate",
+    "ConfigError",
+    "FinalDraw",
+    "LoadError",
+    "LogitsError",
+    "Model",
+    "ModelError",
+    "Node",
+    "Pair",
+    "PromptError",
+    "Reader",
+    "Round",
+    "Run",
+    "Sampling",
+    "SpecvizError",
+    "Trace",
+    "TraceError",
+    "Trial",
+    "Verdict",
+    "VocabularyError",
+    "autoregress",
+    "exact",
+    "load_pair",
+    "measure",
+    "models",
+    "speculate",
+    "stream",
+    "theory",
+    "verify",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return importlib.import_module(f"specviz.{name}")
+    if name in _HOMES:
+        return getattr(importlib.import_module(_HOMES[name]), name)
+    raise AttributeError(f"module 'specviz' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_HOMES, *_MODULES])

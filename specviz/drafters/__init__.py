@@ -1,0 +1,1 @@
+"""Who proposes tokens. `base` is the protocol; `model` drafts with another model."""

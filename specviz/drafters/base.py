@@ -1,0 +1,43 @@
+"""What a drafter is to the decoder: something that guesses the next few tokens and says from which laws."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from specviz.records import CacheWork, Sampling
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """k drafted tokens, 0 <= k <= K, the uniforms they were drawn with, and the laws they were drawn from.
+
+    probs: [k, V] float64. Row i must be the very law that token i was drawn from: exactness rests on it.
+    """
+
+    tokens: tuple[int, ...]
+    uniforms: tuple[float, ...]
+    probs: npt.NDArray[np.float64]
+
+
+class Drafter(Protocol):
+    """One request's proposer. work: its cache's work since it was opened."""
+
+    @property
+    def work(self) -> CacheWork: ...
+
+    def propose(
+        self,
+        tokens: Sequence[int],
+        draft_length: int,
+        *,
+        sampling: Sampling,
+        rng: np.random.Generator,
+        eos: frozenset[int],
+    ) -> Proposal:
+        """Guess at most draft_length tokens after these; stop after an end token, since nothing can follow it."""
+        ...

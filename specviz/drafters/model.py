@@ -1,0 +1,55 @@
+"""Draft with another model: K one-token passes, each drawing from the model's own warped law."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from specviz.drafters.base import Proposal
+from specviz.errors import LogitsError
+from specviz.models.base import Model
+from specviz.records import CacheWork, Sampling
+from specviz.sampling import draw, warp
+
+
+class ModelDrafter:
+    """A drafter over a smaller model that shares the target's vocabulary."""
+
+    def __init__(self, model: Model) -> None:
+        self._name = model.name
+        self._vocab_size = model.vocab_size
+        self._context_length = model.context_length
+        self._reader = model.open()
+
+    @property
+    def work(self) -> CacheWork:
+        return self._reader.work
+
+    def propose(
+        self,
+        tokens: Sequence[int],
+        draft_length: int,
+        *,
+        sampling: Sampling,
+        rng: np.random.Generator,
+        eos: frozenset[int],
+    ) -> Proposal:
+        text = list(tokens)
+        drafted: list[int] = []
+        uniforms: list[float] = []
+        laws = np.empty((draft_length, self._vocab_size))  # [K, V]
+        while len(drafted) < draft_length and not (drafted and drafted[-1] in eos):
+            if self._context_length is not None and len(text) > self._context_length:
+                break  # the draft's context is full: the target goes on alone
+            try:
+                law = warp(self._reader.logits(text, 1), sampling)[0]
+            except LogitsError as error:
+                raise LogitsError(f"draft {self._name!r} at token {len(text)}: {error}") from None
+            u = float(rng.random())
+            laws[len(drafted)] = law
+            token = draw(law, u)
+            drafted.append(token)
+            uniforms.append(u)
+            text.append(token)
+        return Proposal(tuple(drafted), tuple(uniforms), laws[: len(drafted)])

@@ -1,0 +1,15 @@
+"""The one place that text for people goes through: `_("...")` returns it in the reader's language.
+
+English is the source language. A catalogue `specviz/locale/<language>/LC_MESSAGES/specviz.mo` adds another one; the
+environment's LANGUAGE, LC_ALL, LC_MESSAGES or LANG choose it, as gettext does everywhere.
+"""
+
+import gettext
+from pathlib import Path
+
+_catalogue = gettext.translation("specviz", Path(__file__).parent / "locale", fallback=True)
+
+
+def _(message: str) -> str:
+    """The message in the reader's language. Fill values in afterwards: `_("round {n}").format(n=3)`."""
+    return _catalogue.gettext(message)

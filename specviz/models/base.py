@@ -1,0 +1,108 @@
+"""What a model is to the decoder: something that answers "the logits after each of the last n of these tokens".
+
+A `Model` is shared and holds weights; `open()` gives a `Reader`, one request's own way through it, which holds the
+cache. Readers never mix, so two requests on one model cannot disturb each other, and closing a request frees its cache.
+
+A reader keeps the longest common prefix of what it was fed and what it is asked about, drops the rest and feeds the
+remainder. Rollback after a rejection, and the draft's missing last token after a full acceptance, need no special case.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from specviz.errors import VocabularyError
+from specviz.models.vocabulary import Vocabulary
+from specviz.records import CacheWork
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+
+class Model(Protocol):
+    """The protocol. vocab_size: V. eos: ids that end a text. context_length: the most tokens it can be fed, or None."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def vocab_size(self) -> int: ...
+    @property
+    def eos(self) -> frozenset[int]: ...
+    @property
+    def context_length(self) -> int | None: ...
+    def open(self) -> Reader: ...
+
+
+class Reader(ABC):
+    """One request's way through one model. A model author writes `_feed` and `_drop`; see `models/toy.py`."""
+
+    can_drop = True  # False: nothing is kept between calls, every call feeds the whole text again
+
+    def __init__(self) -> None:
+        self._held: list[int] = []  # the tokens that the cache has seen
+        self.work = CacheWork()  # since the reader was opened
+
+    def logits(self, tokens: Sequence[int], n: int) -> npt.NDArray[np.floating[Any]]:
+        """The logits after each of the last n tokens, [n, V]. 1 <= n <= len(tokens)."""
+        tokens = list(tokens)
+        held = self._held
+        reused = min(_common_prefix(held, tokens), len(tokens) - n) if self.can_drop else 0
+        dropped = len(held) - reused
+        if dropped and self.can_drop:
+            self._drop(dropped)
+        answer = self._feed(tokens[reused:], n)
+        self._held = tokens
+        done = self.work
+        self.work = CacheWork(done.reused + reused, done.fed + len(tokens) - reused, done.dropped + dropped)
+        return answer
+
+    @abstractmethod
+    def _feed(self, tokens: list[int], n: int) -> npt.NDArray[np.floating[Any]]:
+        """Append these tokens to the cache and return the logits after each of the last n, [n, V]."""
+
+    @abstractmethod
+    def _drop(self, n: int) -> None:
+        """Take the last n tokens out of the cache."""
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A target, the draft that guesses for it, and the tokenizer they share (None: prompts are ids, texts are empty).
+
+    Raises VocabularyError when the two models answer over vocabularies of different sizes.
+    """
+
+    target: Model
+    draft: Model
+    tokenizer: Vocabulary | None = None
+
+    def __post_init__(self) -> None:
+        if self.target.vocab_size != self.draft.vocab_size:
+            raise VocabularyError(
+                f"the target answers over {self.target.vocab_size} tokens and the draft over {self.draft.vocab_size}: "
+                "they do not share a vocabulary. Choose two models of one family."
+            )
+
+    @staticmethod
+    def from_transformers(target: PreTrainedModel, draft: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> Pair:
+        """Make a pair of two loaded transformers models and the tokenizer that both were trained with.
+
+        Both are checked (several tokens in one pass, then a rollback, against no cache at all); one whose cache
+        cannot be rolled back is recomputed from the start at each call instead.
+        """
+        from specviz.models.hf import HFModel
+
+        vocabulary = Vocabulary(tokenizer)
+        return Pair(HFModel(target, vocabulary), HFModel(draft, vocabulary), vocabulary)
+
+
+def _common_prefix(held: list[int], tokens: list[int]) -> int:
+    if held == tokens[: len(held)]:
+        return len(held)
+    return next((i for i, (a, b) in enumerate(zip(held, tokens, strict=False)) if a != b), len(tokens))

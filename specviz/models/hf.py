@@ -1,0 +1,129 @@
+"""A transformers model as a `Model`: its forward pass, its KV cache and the rollback. Cropping lives here only."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from transformers import DynamicCache, PreTrainedModel
+
+from specviz.errors import LoadError
+from specviz.models.base import Reader
+from specviz.models.vocabulary import Vocabulary
+
+CHECK_TOKENS = 8  # how many tokens the self-check feeds before it rolls back
+
+
+class HFModel:
+    """A causal language model of transformers.
+
+    Rows of the output layer beyond the tokenizer (padding) are cut; an id that the tokenizer does not know gets -inf.
+    can_drop: whether the cache survived the self-check (several tokens in one pass, then a rollback, must give the
+    same logits as no cache at all); where it did not, every call feeds the whole text again.
+    Raises LoadError for an encoder-decoder model.
+    """
+
+    def __init__(self, model: PreTrainedModel, vocabulary: Vocabulary, name: str | None = None) -> None:
+        config = model.config.get_text_config(decoder=True)
+        self.name = name or model.config._name_or_path or type(model).__name__
+        if model.config.is_encoder_decoder:
+            raise LoadError(
+                f"{self.name} is an encoder-decoder model, which is not supported yet. Choose a decoder-only model."
+            )
+        self.model = model.eval()
+        self.vocab_size = vocabulary.size
+        self.unknown = list(vocabulary.unknown)
+        self.eos = _eos(model, vocabulary)
+        self.context_length: int | None = getattr(config, "max_position_embeddings", None)
+        accepted = inspect.signature(model.forward).parameters
+        self.takes_positions = "position_ids" in accepted
+        self.takes_logits_to_keep = "logits_to_keep" in accepted
+        self.can_drop = True
+        self.can_drop = _cache_is_sound(self)
+
+    @property
+    def n_parameters(self) -> int:
+        return sum(p.numel() for p in self.model.parameters())
+
+    def open(self) -> Reader:
+        return HFReader(self)
+
+
+class HFReader(Reader):
+    """One request's KV cache over a shared `HFModel`."""
+
+    def __init__(self, model: HFModel) -> None:
+        super().__init__()
+        self._of = model
+        self.can_drop = model.can_drop
+        self._cache = self._new_cache()
+        self._length = 0
+
+    def _new_cache(self) -> DynamicCache | None:
+        # Built without the config: plain layers, which roll back exactly also for models with sliding windows.
+        return DynamicCache() if self.can_drop else None
+
+    @torch.inference_mode()
+    def _feed(self, tokens: list[int], n: int) -> npt.NDArray[np.floating[Any]]:
+        of = self._of
+        device = of.model.device
+        start = self._length if self.can_drop else 0
+        end = start + len(tokens)
+        options: dict[str, Any] = {"cache": self._cache, "use_cache": self.can_drop}
+        if of.takes_positions:
+            options["position_ids"] = torch.arange(start, end, device=device)[None]
+        if of.takes_logits_to_keep:
+            options["logits_to_keep"] = n
+        logits = of.model(input_ids=torch.tensor([tokens], device=device), **options).logits[0, -n:, : of.vocab_size]
+        self._length = end
+        answer = logits.float().cpu().numpy()  # [n, rows of the output layer, at most V]
+        if answer.shape[1] < of.vocab_size:
+            answer = np.pad(answer, ((0, 0), (0, of.vocab_size - answer.shape[1])), constant_values=-np.inf)
+        if of.unknown:
+            answer[:, of.unknown] = -np.inf
+        return answer
+
+    def _drop(self, n: int) -> None:
+        assert self._cache is not None
+        if n == self._length:
+            self._cache = self._new_cache()
+        else:
+            self._cache.crop(-n)
+        self._length -= n
+
+
+def _eos(model: PreTrainedModel, vocabulary: Vocabulary) -> frozenset[int]:
+    """Every id that one of the model's own files calls the end of a text."""
+    ids: set[int] = set()
+    generation = getattr(model, "generation_config", None)
+    for value in (
+        vocabulary.eos,
+        getattr(model.config, "eos_token_id", None),
+        getattr(generation, "eos_token_id", None),
+    ):
+        ids |= {value} if isinstance(value, int) else set(value or ())
+    return frozenset(i for i in ids if i in vocabulary.tokens)
+
+
+def _cache_is_sound(model: HFModel) -> bool:
+    """Whether K + 1 tokens in one pass and a rollback give what the same tokens give without a cache."""
+    ids = [i for i in range(model.vocab_size) if i not in model.unknown][: 2 * CHECK_TOKENS]
+    ids = (ids * 2 * CHECK_TOKENS)[: 2 * CHECK_TOKENS]
+    first, other = ids[:CHECK_TOKENS], [*ids[: CHECK_TOKENS - 3], *ids[CHECK_TOKENS : CHECK_TOKENS + 3]]
+    cached = HFReader(model)
+    uncached = HFReader(model)
+    uncached.can_drop, uncached._cache = False, None
+    tolerance = 1e-4 if model.model.dtype == torch.float32 else 5e-2
+    try:
+        cached.logits(first[:2], 1)
+        for tokens in (first, other):
+            got, want = cached.logits(tokens, 3), uncached.logits(tokens, 3)
+            finite = np.isfinite(want)
+            if np.abs(got - want)[finite].max(initial=0) > tolerance * max(1.0, np.abs(want[finite]).max(initial=0)):
+                return False
+    except Exception:  # a cache that this family does not understand fails in many ways
+        return False
+    return True

@@ -1,0 +1,139 @@
+"""Load a pair by name, folder or hub id, and check that it is one: same tokens, all weights there, a sound cache."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import torch
+from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer, PreTrainedModel, PreTrainedTokenizerBase
+from transformers.utils import logging as transformers_logging
+
+from specviz.errors import ConfigError, LoadError, VocabularyError
+from specviz.models import presets
+from specviz.models.base import Pair
+from specviz.models.hf import HFModel
+from specviz.models.vocabulary import Vocabulary
+
+DTYPES = {"float32": torch.float32, "float16": torch.float16, "bfloat16": torch.bfloat16}
+
+
+def load_pair(
+    target: str | os.PathLike[str] | None = None,
+    draft: str | os.PathLike[str] | None = None,
+    *,
+    device: str = "auto",
+    dtype: str = "auto",
+) -> Pair:
+    """Load a target and a draft that share a tokenizer; the bundled pair when nothing is named.
+
+    target, draft: a name of `specviz.models.presets`, a local folder, or a hub id.
+    device: "auto" (CUDA, else MPS, else CPU) or torch's name of one. dtype: "auto" (bfloat16 on CUDA, else float32),
+    "float32", "float16" or "bfloat16".
+    Raises LoadError when one cannot be loaded whole, VocabularyError when their tokens differ, ConfigError.
+    """
+    place, kind = _device(device), dtype
+    if kind == "auto":
+        kind = "bfloat16" if place.type == "cuda" else "float32"
+    if kind not in DTYPES:
+        raise ConfigError(f"dtype must be auto, {', '.join(DTYPES)}, got {dtype!r}")
+    names = (str(target or presets.TARGET), str(draft or presets.DRAFT))
+    paths = [_locate(name) for name in names]
+    tokenizers = [_tokenizer(name, path) for name, path in zip(names, paths, strict=True)]
+    check_same_tokens(*tokenizers)
+    vocabulary = Vocabulary(tokenizers[0])
+    models = [_weights(name, path, place, DTYPES[kind]) for name, path in zip(names, paths, strict=True)]
+    return Pair(HFModel(models[0], vocabulary, names[0]), HFModel(models[1], vocabulary, names[1]), vocabulary)
+
+
+def check_same_tokens(target: PreTrainedTokenizerBase, draft: PreTrainedTokenizerBase) -> None:
+    """Raises VocabularyError with the first token that differs. Padding rows of the output layer do not matter."""
+    ours, theirs = ({i: token for token, i in t.get_vocab().items()} for t in (target, draft))
+    for i in sorted(ours.keys() | theirs.keys()):
+        a, b = ours.get(i), theirs.get(i)
+        if a != b:
+            described = [f"is {token!r}" if token is not None else "does not exist" for token in (a, b)]
+            raise VocabularyError(
+                f"draft and target do not share a vocabulary: token {i} {described[0]} in the target's and "
+                f"{described[1]} in the draft's. Choose two models of one family."
+            )
+
+
+def _locate(name: str) -> str:
+    """The folder of a named or local model, or the hub id itself."""
+    if name in presets.NAMED:
+        return str(presets.NAMED[name])
+    path = Path(name).expanduser()
+    if path.is_dir():
+        if not (path / "config.json").is_file():
+            raise LoadError(
+                f"{name} is a folder without a config.json, so it holds no model. Name the model's own folder."
+            )
+        return str(path)
+    if path.is_file():
+        raise LoadError(f"{name} is a file. Name the folder that holds config.json and the weights.")
+    if path.is_absolute() or name.startswith(("~", ".")) or name.count("/") > 1 or not name.strip():
+        raise LoadError(
+            f"there is no folder {name!r}. Give a model's folder, a hub id like owner/name, or {presets.TARGET}."
+        )
+    return name
+
+
+def _tokenizer(name: str, path: str) -> PreTrainedTokenizerBase:
+    try:
+        return AutoTokenizer.from_pretrained(path)
+    except Exception as error:
+        raise LoadError(_reason(name, "its tokenizer", error)) from error
+
+
+def _weights(name: str, path: str, device: torch.device, dtype: torch.dtype) -> PreTrainedModel:
+    level = transformers_logging.get_verbosity()
+    transformers_logging.set_verbosity_error()  # what matters of its load report becomes an error below
+    try:
+        config = AutoConfig.from_pretrained(path)
+        if config.is_encoder_decoder:
+            raise LoadError(
+                f"{name} is an encoder-decoder model, which is not supported yet. Choose a decoder-only model."
+            )
+        model, report = AutoModelForCausalLM.from_pretrained(
+            path, config=config, dtype=dtype, use_safetensors=True, output_loading_info=True
+        )
+    except LoadError:
+        raise
+    except Exception as error:
+        raise LoadError(_reason(name, "it", error)) from error
+    finally:
+        transformers_logging.set_verbosity(level)
+    lost = sorted(report["missing_keys"]) + sorted(str(key) for key in report["mismatched_keys"])
+    if lost:
+        raise LoadError(
+            f"{name} lacks {len(lost)} of its weights ({lost[0]} first), which would be filled with random numbers. "
+            "Download or save it again."
+        )
+    return model.to(device)
+
+
+def _reason(name: str, what: str, error: Exception) -> str:
+    """One sentence of an exception that can be pages long."""
+    first = next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
+    reason = f"{type(error).__name__}: {first[:200]}"
+    return f"{name}: cannot load {what} ({reason}). Check the name, the files and the network."
+
+
+def _device(device: str) -> torch.device:
+    if device == "auto":
+        return torch.device(
+            "cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"
+        )
+    try:
+        place = torch.device(device)
+        torch.empty(0, device=place)
+    except (RuntimeError, AssertionError, NotImplementedError) as error:
+        raise ConfigError(_device_reason(device, error)) from None
+    return place
+
+
+def _device_reason(device: str, error: BaseException) -> str:
+    reason: Any = str(error).splitlines()[0] if str(error) else type(error).__name__
+    return f"device {device!r} cannot be used here ({reason[:120]}). Use auto, cpu, cuda or mps."
