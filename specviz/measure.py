@@ -82,7 +82,7 @@ class Comparison:
     """A speculative run against a plain one of the same target.
 
     cost_ratio: plain target pass over draft pass (c). speedup: tokens per second over plain's.
-    predicted: theory.speedup at the measured alpha and c; it takes a pass over K + 1 positions to cost what one over 1 does.
+    predicted: theory.speedup at the measured α and c, which takes a pass over K + 1 positions to cost what one does.
     """
 
     cost_ratio: float
@@ -142,7 +142,7 @@ def tokens_per_round(traces: Trace | Sequence[Trace]) -> Mean:
 
 
 def round_lengths(traces: Trace | Sequence[Trace]) -> Counter[int]:
-    """How many rounds emitted 1, 2, .. K + 1 tokens; only rounds that drafted all K and were not cut by the text's end."""
+    """How many rounds emitted 1, 2, .. K + 1 tokens, among those that drafted all K and that no end of text cut."""
     lengths: Counter[int] = Counter()
     for trace in _several(traces):
         lengths.update(

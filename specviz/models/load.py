@@ -89,7 +89,9 @@ def _tokenizer(name: str, path: str) -> PreTrainedTokenizerBase:
 
 def _weights(name: str, path: str, device: torch.device, dtype: torch.dtype) -> PreTrainedModel:
     level = transformers_logging.get_verbosity()
+    bars = transformers_logging.is_progress_bar_enabled()
     transformers_logging.set_verbosity_error()  # what matters of its load report becomes an error below
+    transformers_logging.disable_progress_bar()
     try:
         config = AutoConfig.from_pretrained(path)
         if config.is_encoder_decoder:
@@ -105,6 +107,8 @@ def _weights(name: str, path: str, device: torch.device, dtype: torch.dtype) -> 
         raise LoadError(_reason(name, "it", error)) from error
     finally:
         transformers_logging.set_verbosity(level)
+        if bars:
+            transformers_logging.enable_progress_bar()
     lost = sorted(report["missing_keys"]) + sorted(str(key) for key in report["mismatched_keys"])
     if lost:
         raise LoadError(
