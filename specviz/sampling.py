@@ -43,12 +43,18 @@ def warp(logits: npt.ArrayLike, sampling: Sampling) -> Floats:
         return probs
     with np.errstate(over="ignore"):  # a temperature near 0 sends far logits to -inf, which is their right place
         probs = _normalised(np.exp((values - best) / sampling.temperature))
-    if sampling.top_k is not None and sampling.top_k < values.shape[-1]:
-        probs = _keep(probs, _rank(probs) < sampling.top_k)
-    if sampling.top_p is not None and sampling.top_p < 1:
-        probs = _keep(probs, _mass_before(probs) < sampling.top_p)
+    if sampling.top_k is not None or sampling.top_p is not None:
+        order = np.argsort(-values, axis=-1, kind="stable")  # best first, equals by id
+        ranked = np.take_along_axis(probs, order, axis=-1)
+        if sampling.top_k is not None:
+            ranked[..., sampling.top_k :] = 0.0
+        if sampling.top_p is not None:
+            share = _normalised(ranked)
+            ranked[share.cumsum(axis=-1) - share >= sampling.top_p] = 0.0  # the mass of all better tokens suffices
+        np.put_along_axis(probs, order, ranked, axis=-1)
+        probs = _normalised(probs)
     if sampling.min_p is not None and sampling.min_p > 0:
-        probs = _keep(probs, probs >= sampling.min_p * probs.max(axis=-1, keepdims=True))
+        probs = _normalised(np.where(probs >= sampling.min_p * probs.max(axis=-1, keepdims=True), probs, 0.0))
     return probs
 
 
@@ -128,24 +134,3 @@ def _not_a_law(best: Floats) -> str:
 
 def _normalised(weights: Floats) -> Floats:
     return weights / weights.sum(axis=-1, keepdims=True)
-
-
-def _keep(probs: Floats, kept: npt.NDArray[np.bool_]) -> Floats:
-    return _normalised(np.where(kept, probs, 0.0))
-
-
-def _rank(probs: Floats) -> npt.NDArray[np.intp]:
-    """0 for the most probable token, 1 for the next; equals in the order of their ids."""
-    order = np.argsort(-probs, axis=-1, kind="stable")
-    rank = np.empty_like(order)
-    np.put_along_axis(rank, order, np.arange(probs.shape[-1])[(None,) * (probs.ndim - 1)], axis=-1)
-    return rank
-
-
-def _mass_before(probs: Floats) -> Floats:
-    """The mass of all tokens more probable than this one."""
-    order = np.argsort(-probs, axis=-1, kind="stable")
-    sorted_probs = np.take_along_axis(probs, order, axis=-1)
-    before = np.empty_like(probs)
-    np.put_along_axis(before, order, sorted_probs.cumsum(axis=-1) - sorted_probs, axis=-1)
-    return before
