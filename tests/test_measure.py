@@ -1,0 +1,107 @@
+"""Rates and times of traces, against counts made by hand."""
+
+import dataclasses
+import itertools
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+import specviz as sv
+from specviz.measure import Mean, Rate
+from tests.test_decoding import always, toy_pair
+
+
+@given(st.integers(1, 500).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))
+def test_the_interval_is_wilsons(counts):
+    k, n = counts
+    want = stats.binomtest(k, n).proportion_ci(method="wilson")
+    assert Rate(k, n).interval == pytest.approx((want.low, want.high), abs=1e-12)
+
+
+def test_no_trials_is_no_number():
+    assert math.isnan(Rate(0, 0).estimate)
+    assert all(math.isnan(x) for x in Rate(0, 0).interval)
+    assert math.isnan(sv.measure.alpha([]).estimate)
+
+
+def test_positions_are_conditional_on_being_judged_or_on_being_drafted():
+    trace = sv.speculate(toy_pair(), [0], draft_length=3, max_new_tokens=200, seed=1)
+    positions = sv.measure.acceptance_by_position(trace)
+    assert [p.depth for p in positions] == [1, 2, 3]
+    for before, after in itertools.pairwise(positions):
+        assert after.conditional.trials == before.conditional.successes  # judged only after an acceptance
+    first = positions[0]
+    assert first.conditional == first.unconditional
+    assert sum(p.conditional.successes for p in positions) == trace.n_accepted
+    assert sum(p.conditional.trials for p in positions) == trace.n_judged
+    assert sum(p.unconditional.trials for p in positions) == trace.n_drafted
+
+
+def test_the_two_acceptance_rates_are_under_their_names():
+    trace = sv.speculate(toy_pair(), [0], draft_length=4, max_new_tokens=100, seed=2)
+    assert sv.measure.acceptance(trace) == Rate(trace.n_accepted, trace.n_judged)
+    assert sv.measure.accepted_of_drafted(trace) == Rate(trace.n_accepted, trace.n_drafted)
+
+
+def test_alpha_is_the_mean_beta_and_agrees_with_acceptance():
+    """1,000 judgements: the two estimates of one rate differ by less than 5 standard errors, 1 in a million."""
+    traces = [sv.speculate(toy_pair(), [0], draft_length=4, max_new_tokens=200, seed=s) for s in range(5)]
+    alpha, rate = sv.measure.alpha(traces), sv.measure.acceptance(traces)
+    assert rate.trials > 1000
+    assert abs(alpha.estimate - rate.estimate) < 5 * math.sqrt(0.25 / rate.trials)
+    assert alpha.interval[0] < alpha.estimate < alpha.interval[1]
+    assert alpha.standard_error < math.sqrt(0.25 / rate.trials)
+
+
+def test_tokens_per_round_and_their_lengths():
+    trace = sv.speculate(sv.Pair(always(1), always(1)), [0], draft_length=3, max_new_tokens=10, seed=0)
+    assert sv.measure.tokens_per_round(trace) == Mean(10 / 3, 3, pytest.approx(2 / 3))
+    assert sv.measure.round_lengths(trace) == {4: 2}  # the last round drafted fewer
+
+
+def test_a_comparison_holds_the_speedup_and_what_theory_predicts():
+    fast = with_times(sv.speculate(sv.Pair(always(1), always(1)), [0], draft_length=3, max_new_tokens=40), 0.1, 1.0)
+    plain = with_times(sv.autoregress(sv.Pair(always(1), always(1)), [0], max_new_tokens=40), 0.0, 1.0)
+    result = sv.measure.compare(fast, plain)
+    assert result.cost_ratio == pytest.approx(10)
+    assert result.predicted == pytest.approx(sv.theory.speedup(1.0, 10, 3))
+    assert result.speedup == pytest.approx(result.predicted)
+    assert result.best_draft_length == 64
+
+
+def test_a_comparison_of_the_wrong_runs_gets_one_sentence():
+    plain = sv.autoregress(toy_pair(), [0], max_new_tokens=3)
+    with pytest.raises(sv.ConfigError, match="compare needs speculative runs of one draft length"):
+        sv.measure.compare(plain, plain)
+
+
+def test_the_first_difference_names_the_place_and_the_gap():
+    greedy = sv.Sampling(temperature=0)
+    one = sv.autoregress(toy_pair(), [0], max_new_tokens=6, sampling=greedy)
+    rounds = list(one.rounds)
+    rounds[4] = dataclasses.replace(rounds[4], final=dataclasses.replace(rounds[4].final, token=99))
+    other = dataclasses.replace(one, rounds=tuple(rounds))
+    difference = sv.measure.first_difference(one, other)
+    assert (difference.position, difference.tokens) == (4, (one.tokens[4], 99))
+    assert difference.target_gap == one.rounds[4].final.target_gap
+    assert difference.target_gap > 0
+    assert sv.measure.first_difference(one, one) is None
+    shorter = dataclasses.replace(one, rounds=one.rounds[:2])
+    assert sv.measure.first_difference(one, shorter).tokens == (one.tokens[2], None)
+
+
+def with_times(trace: sv.Trace, draft_pass_s: float, verify_s: float) -> sv.Trace:
+    """The trace with these times in every round."""
+    rounds = tuple(
+        dataclasses.replace(
+            r,
+            draft_s=draft_pass_s * len(r.nodes),
+            verify_s=verify_s,
+            round_s=draft_pass_s * len(r.nodes) + verify_s,
+        )
+        for r in trace.rounds
+    )
+    return dataclasses.replace(trace, rounds=rounds, total_s=sum(r.round_s for r in rounds))

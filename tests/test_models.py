@@ -1,0 +1,226 @@
+"""transformers models as models of ours: caches, positions, padding rows, loading. Built from configs, no download."""
+
+import json
+import shutil
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+from transformers import (
+    AutoConfig,
+    AutoModelForCausalLM,
+    BloomConfig,
+    GenerationConfig,
+    GPT2Config,
+    LlamaConfig,
+    MambaConfig,
+    MistralConfig,
+    OPTConfig,
+    Qwen3Config,
+    T5Config,
+)
+
+import specviz as sv
+from specviz.models.hf import HFModel, HFReader
+from specviz.models.load import check_same_tokens
+from specviz.models.presets import BUNDLED
+
+SIZE = 2048  # the bundled tokenizer's
+SMALL = {"vocab_size": SIZE, "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2}
+HEADS = {"intermediate_size": 64, "num_key_value_heads": 1, "max_position_embeddings": 256}
+CONFIGS = {
+    "llama": LlamaConfig(**SMALL, **HEADS),
+    "mistral with a window of 8": MistralConfig(**SMALL, **HEADS, sliding_window=8),
+    "qwen3": Qwen3Config(**SMALL, **HEADS, head_dim=16),
+    "gpt2, learned positions": GPT2Config(vocab_size=SIZE, n_embd=32, n_layer=2, n_head=2, n_positions=256),
+    "opt, learned positions": OPTConfig(
+        **SMALL, ffn_dim=64, max_position_embeddings=256, word_embed_proj_dim=32, pad_token_id=1
+    ),
+    "bloom, alibi": BloomConfig(vocab_size=SIZE, hidden_size=32, n_layer=2, n_head=2),
+    "mamba, recomputed": MambaConfig(vocab_size=SIZE, hidden_size=32, num_hidden_layers=2, state_size=8),
+}
+GREEDY = sv.Sampling(temperature=0)
+
+
+def build(config, seed: int = 0, vocabulary=None, scale: float = 6.0) -> HFModel:
+    """A random model with laws sharp enough that argmax has no ties."""
+    torch.manual_seed(seed)
+    model = AutoModelForCausalLM.from_config(config).eval()
+    with torch.no_grad():
+        for p in model.parameters():
+            p.mul_(scale if p.ndim > 1 else 1)
+    return HFModel(model, vocabulary)
+
+
+@pytest.fixture(scope="module", params=CONFIGS, ids=lambda name: name.split(",")[0].replace(" ", "-"))
+def model(request, pair) -> HFModel:
+    return build(CONFIGS[request.param], vocabulary=pair.tokenizer)
+
+
+class TestFamilies:
+    def test_trap11_trap17_cached_equals_uncached_after_every_rollback(self, model):
+        rng = np.random.default_rng(0)
+        reader = model.open()
+        tokens = rng.integers(1, SIZE, 12).tolist()
+        for _ in range(25):
+            n = int(rng.integers(1, 6))
+            tokens = [*tokens, *rng.integers(1, SIZE, n).tolist()]
+            got = reader.logits(tokens, n)
+            fresh = HFReader(model)
+            fresh.can_drop, fresh._cache = False, None
+            want = fresh.logits(tokens, n)
+            np.testing.assert_allclose(got, want, atol=2e-4 * max(1, np.abs(want).max()))  # worst seen 2e-6
+            tokens = tokens[: len(tokens) - int(rng.integers(0, n))]
+
+    def test_greedy_speculation_is_plain_greedy(self, model, pair):
+        duo = sv.Pair(model, HFModel(model.model, pair.tokenizer), pair.tokenizer)
+        a = sv.speculate(duo, "It is a truth", draft_length=3, max_new_tokens=16, sampling=GREEDY)
+        b = sv.autoregress(duo, "It is a truth", max_new_tokens=16, sampling=GREEDY)
+        assert sv.measure.first_difference(a, b) is None
+        assert a.n_accepted == a.n_judged  # the target drafts for itself
+
+    def test_a_random_draft_changes_nothing_either(self, model, pair):
+        duo = sv.Pair(model, build(CONFIGS["llama"], 5, pair.tokenizer), pair.tokenizer)
+        a = sv.speculate(duo, [5, 6, 7], draft_length=4, max_new_tokens=16, sampling=GREEDY)
+        b = sv.autoregress(duo, [5, 6, 7], max_new_tokens=16, sampling=GREEDY)
+        assert sv.measure.first_difference(a, b) is None
+
+
+def test_a_cache_that_cannot_roll_back_is_recomputed_and_the_record_says_so(pair):
+    model = build(CONFIGS["mamba, recomputed"], vocabulary=pair.tokenizer)
+    assert not model.can_drop
+    trace = sv.speculate(sv.Pair(model, model, pair.tokenizer), [5, 6], max_new_tokens=8, seed=0)
+    assert all(r.target_cache.reused == 0 for r in trace.rounds)
+    assert trace.rounds[-1].target_cache.fed == trace.rounds[-1].start + len(trace.rounds[-1].nodes)
+
+
+@pytest.mark.parametrize("rows", [SIZE + 64, SIZE - 8], ids=["padded rows", "fewer rows"])
+def test_trap7_padding_rows_are_cut_and_missing_ones_never_come(pair, rows):
+    model = build(LlamaConfig(**{**SMALL, "vocab_size": rows}, **HEADS), vocabulary=pair.tokenizer)
+    logits = model.open().logits([1, 2, 3], 2)
+    assert logits.shape == (2, SIZE)
+    assert np.isneginf(logits[:, rows:]).all()
+    trace = sv.speculate(sv.Pair(model, pair.draft, pair.tokenizer), [1], max_new_tokens=20, seed=0)
+    assert max(trace.tokens) < min(rows, SIZE)
+
+
+def test_an_encoder_decoder_model_is_refused_in_a_sentence(tmp_path, pair):
+    T5Config(vocab_size=SIZE, d_model=16, num_layers=1, num_heads=2, d_ff=16).save_pretrained(tmp_path)
+    pair.tokenizer.tokenizer.save_pretrained(tmp_path)
+    with pytest.raises(sv.LoadError, match="is an encoder-decoder model, which is not supported yet"):
+        sv.load_pair(tmp_path)
+
+
+class TestVocabularies:
+    def test_trap7_the_first_token_that_differs_is_named(self, tmp_path):
+        shutil.copytree(BUNDLED / "draft", tmp_path / "d")
+        path = tmp_path / "d" / "tokenizer.json"
+        data = json.loads(path.read_text())
+        vocab = data["model"]["vocab"]
+        seven, eight = (next(t for t, i in vocab.items() if i == n) for n in (7, 8))
+        vocab[seven], vocab[eight] = 8, 7
+        path.write_text(json.dumps(data))
+        with pytest.raises(
+            sv.VocabularyError, match=r"do not share a vocabulary: token 7 is '.' in .* Choose two models"
+        ):
+            sv.load_pair(draft=tmp_path / "d")
+
+    def test_trap7_a_token_that_one_lacks_is_named(self, pair):
+        from transformers import AutoTokenizer
+
+        more = AutoTokenizer.from_pretrained(BUNDLED / "draft")
+        more.add_tokens(["<more>"])
+        with pytest.raises(sv.VocabularyError, match=r"token 2048 does not exist in the target's and is '<more>'"):
+            check_same_tokens(pair.tokenizer.tokenizer, more)
+        check_same_tokens(more, more)
+
+
+class TestLoading:
+    def test_the_bundled_pair_is_a_target_and_a_draft_of_the_stated_sizes(self, pair):
+        assert (pair.target.n_parameters, pair.draft.n_parameters) == (6_951_168, 664_192)
+        assert pair.target.model.dtype == torch.float32
+        assert (pair.target.can_drop, pair.target.context_length, pair.target.eos) == (True, 1024, {0})
+
+    def test_named_drafts_and_folders_load_alike(self):
+        named = sv.load_pair(draft="bundled/draft-weak")
+        folder = sv.load_pair(BUNDLED / "target", str(BUNDLED / "draft-weak"))
+        a, b = (sv.speculate(p, "Call me", max_new_tokens=12, seed=1).tokens for p in (named, folder))
+        assert a == b
+
+    def test_from_transformers_takes_loaded_models(self, pair):
+        again = sv.Pair.from_transformers(pair.target.model, pair.draft.model, pair.tokenizer.tokenizer)
+        a, b = (sv.speculate(p, "Call me", max_new_tokens=12, seed=1).tokens for p in (pair, again))
+        assert a == b
+
+    @pytest.mark.parametrize(
+        ("name", "sentence"),
+        [
+            ("/no/such/folder", "there is no folder '/no/such/folder'"),
+            ("./nothing", "there is no folder"),
+            ("owner/model-that-is-nowhere", "owner/model-that-is-nowhere: cannot load its tokenizer"),
+            (" ", "there is no folder ' '"),
+        ],
+    )
+    def test_a_name_that_is_no_model_gets_one_sentence(self, name, sentence):
+        with pytest.raises(sv.LoadError, match=sentence) as caught:
+            sv.load_pair(name)
+        assert "\n" not in str(caught.value)
+
+    def test_an_empty_folder_and_a_file_get_one_sentence(self, tmp_path):
+        with pytest.raises(sv.LoadError, match=r"is a folder without a config\.json"):
+            sv.load_pair(tmp_path)
+        (tmp_path / "model.gguf").write_text("x")
+        with pytest.raises(sv.LoadError, match="is a file"):
+            sv.load_pair(tmp_path / "model.gguf")
+
+    def test_trap19_a_lost_weight_stops_with_an_error(self, tmp_path):
+        shutil.copytree(BUNDLED / "draft", tmp_path / "d")
+        weights = load_file(tmp_path / "d" / "model.safetensors")
+        lost = next(name for name in weights if "mlp" in name)
+        del weights[lost]
+        save_file(weights, tmp_path / "d" / "model.safetensors", {"format": "pt"})
+        with pytest.raises(sv.LoadError, match=f"lacks 1 of its weights \\({lost} first\\)"):
+            sv.load_pair(draft=tmp_path / "d")
+
+    def test_trap19_an_untied_head_without_its_weight_stops_with_an_error(self, tmp_path):
+        shutil.copytree(BUNDLED / "draft", tmp_path / "d")
+        config = json.loads((tmp_path / "d" / "config.json").read_text())
+        (tmp_path / "d" / "config.json").write_text(json.dumps({**config, "tie_word_embeddings": False}))
+        with pytest.raises(sv.LoadError, match="lm_head"):
+            sv.load_pair(draft=tmp_path / "d")
+
+    def test_a_torn_weights_file_gets_one_sentence(self, tmp_path):
+        shutil.copytree(BUNDLED / "draft", tmp_path / "d")
+        path = tmp_path / "d" / "model.safetensors"
+        path.write_bytes(path.read_bytes()[:1000])
+        with pytest.raises(sv.LoadError, match="cannot load it"):
+            sv.load_pair(draft=tmp_path / "d")
+
+    @pytest.mark.parametrize(
+        ("options", "sentence"),
+        [({"dtype": "int3"}, "dtype must be auto"), ({"device": "toaster"}, "device 'toaster' cannot be used here")],
+    )
+    def test_bad_device_or_dtype_gets_one_sentence(self, options, sentence):
+        with pytest.raises(sv.ConfigError, match=sentence):
+            sv.load_pair(**options)
+
+    def test_trap18_a_generation_config_does_not_change_the_run(self, pair, tmp_path):
+        shutil.copytree(BUNDLED / "target", tmp_path / "t")
+        GenerationConfig(
+            do_sample=True, temperature=0.1, top_p=0.1, repetition_penalty=3.0, eos_token_id=[0], bos_token_id=0
+        ).save_pretrained(tmp_path / "t")
+        changed = sv.load_pair(tmp_path / "t")
+        a, b = (sv.speculate(p, "Call me", max_new_tokens=24, seed=1).tokens for p in (pair, changed))
+        assert a == b
+
+    def test_a_list_of_end_tokens_is_taken_whole(self, tmp_path):
+        shutil.copytree(BUNDLED / "target", tmp_path / "t")
+        GenerationConfig(eos_token_id=[0, 5], bos_token_id=0).save_pretrained(tmp_path / "t")
+        assert sv.load_pair(tmp_path / "t").target.eos == {0, 5}
+
+    def test_float16_weights_load_in_the_asked_dtype(self):
+        assert sv.load_pair(dtype="bfloat16").target.model.dtype == torch.bfloat16
+
+    def test_configs_name_their_context(self):
+        assert AutoConfig.from_pretrained(BUNDLED / "target").max_position_embeddings == 1024
