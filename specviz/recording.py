@@ -61,19 +61,17 @@ class Recorder:
     ) -> Outcome:
         """The round as a record. logits: the target's, in greedy runs, for the gap. clock: start, drafted, verified."""
         gaps = [None] * len(target_probs) if logits is None else top2_gap(logits).tolist()
-        nodes = self._nodes(target_probs, draft_probs, drafts, draft_uniforms, gaps)
+        shown = _top(target_probs)  # [K + 1, SHOWN]
+        nodes = self._nodes(target_probs, draft_probs, drafts, draft_uniforms, gaps, shown)
         pieces, stop_reason = self._grow([*drafts[: verdict.n_accepted], verdict.token])
         n_accepted = min(verdict.n_accepted, len(pieces))
         trials = [_trial(target_probs, draft_probs, drafts, i, r, True) for i in range(n_accepted)]
         final = None
         if len(pieces) > n_accepted:
-            at = verdict.n_accepted
+            at = n_accepted
             if verdict.source == "residual":
                 trials.append(_trial(target_probs, draft_probs, drafts, at, r, False))
-                draft_law = draft_probs[at]
-            else:
-                draft_law = np.zeros_like(target_probs[at])
-            final = self._final(verdict, u, target_probs[at], draft_law, gaps[at])
+            final = self._final(verdict, u, target_probs[at], draft_probs[at : at + 1], gaps[at], shown[at])
         start, drafted, verified = clock
         round_ = Round(
             index=self._n_rounds,
@@ -119,6 +117,7 @@ class Recorder:
         drafts: Sequence[int],
         uniforms: Sequence[float],
         gaps: Sequence[float | None],
+        shown: npt.NDArray[np.intp],
     ) -> tuple[Node, ...]:
         n = len(drafts)
         if n == 0:
@@ -126,7 +125,7 @@ class Recorder:
         p = target_probs[:n]
         betas = np.minimum(p, draft_probs).sum(axis=-1)
         residuals = residual(p, draft_probs)
-        shown = np.concatenate([_top(p), _top(draft_probs), np.asarray(drafts)[:, None]], axis=-1)  # [K, 2 * SHOWN + 1]
+        shown = np.concatenate([shown[:n], _top(draft_probs), np.asarray(drafts)[:, None]], axis=-1)  # [K, 2 SHOWN + 1]
         return tuple(
             Node(
                 parent=i - 1 if i else None,
@@ -142,9 +141,14 @@ class Recorder:
             for i in range(n)
         )
 
-    def _final(self, verdict: Verdict, u: float, p: Floats, q: Floats, gap: float | None) -> FinalDraw:
-        law = residual(p, q)  # the bonus is the residual of no draft at all: norm(max(0, p - 0)) = p
-        shown = np.concatenate([_top(p[None])[0], _top(q[None])[0], _top(law[None])[0], [verdict.token]])
+    def _final(
+        self, verdict: Verdict, u: float, p: Floats, q: Floats, gap: float | None, shown: npt.NDArray[np.intp]
+    ) -> FinalDraw:
+        """q: [1, V], the draft's law at a rejection; [0, V] at the bonus, whose residual norm(max(0, p - 0)) is p."""
+        law = residual(p, q[0]) if len(q) else p
+        extra = [_top(row[None])[0] for row in (*q, law)] if len(q) else []
+        shown = np.concatenate([shown, *extra, [verdict.token]])
+        draft_law = q[0] if len(q) else np.zeros_like(p)
         return FinalDraw(
             token=verdict.token,
             text=self._label(verdict.token),
@@ -152,7 +156,7 @@ class Recorder:
             uniform=u,
             prob=float(law[verdict.token]),
             target_gap=gap,
-            candidates=self._candidates(shown, p, q, law, verdict.token),
+            candidates=self._candidates(shown, p, draft_law, law, verdict.token),
         )
 
     def _candidates(
