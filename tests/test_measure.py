@@ -49,7 +49,7 @@ def test_the_two_acceptance_rates_are_under_their_names():
 
 def test_alpha_is_the_mean_beta_and_agrees_with_acceptance():
     """1,000 judgements: the two estimates of one rate differ by less than 5 standard errors, 1 in a million."""
-    traces = [sv.speculate(toy_pair(), [0], draft_length=4, max_new_tokens=200, seed=s) for s in range(5)]
+    traces = [sv.speculate(toy_pair(), [0], draft_length=4, max_new_tokens=200, seed=s) for s in range(12)]
     alpha, rate = sv.measure.alpha(traces), sv.measure.acceptance(traces)
     assert rate.trials > 1000
     assert abs(alpha.estimate - rate.estimate) < 5 * math.sqrt(0.25 / rate.trials)
