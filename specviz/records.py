@@ -235,6 +235,18 @@ class Trace:
 
         return export.to_json(self, path_or_buffer)
 
+    def to_html(self, path: str | os.PathLike[str] | None = None) -> str | None:
+        """Write one HTML page that replays the trace with no server and no network; without a path return it."""
+        from specviz import replay
+
+        return replay.to_html(self, path)
+
+    def _repr_html_(self) -> str:
+        """The replay, in a notebook."""
+        from specviz import replay
+
+        return replay.frame(self)
+
     @staticmethod
     def from_json(path_or_buffer: str | os.PathLike[str] | IO[str] | IO[bytes]) -> Trace:
         """Read a trace that `to_json` wrote: a path or an open file. Raises TraceError when it is not one."""

@@ -24,14 +24,15 @@ ALLOWED = {
     "exact": {"records", "sampling", "theory", "models"},
     "measure": {"records", "theory"},
     "export": {"records", "timeline", "measure"},
+    "replay": {"records", "timeline", "replay"},
     "figures": {"records", "measure", "theory", "exact", "timeline", "figures"},
     "ui": {"*"},
     "cli": {"*"},
     "__init__": {"*"},
     "__main__": {"cli"},
 }
-# A trace knows how to write itself: four methods that hand over to export when they are called.
-ALLOWED_INSIDE_FUNCTIONS = {("records", "export")}
+# A trace knows how to write itself: methods that hand over to export and replay when they are called.
+ALLOWED_INSIDE_FUNCTIONS = {("records", "export"), ("records", "replay")}
 LIBRARIES = {
     "torch": {"models", "drafters", "decoding", "sampling"},
     "transformers": {"models", "drafters", "decoding", "sampling"},

@@ -1,0 +1,64 @@
+"""The stage as a Streamlit component: a trace goes in, and where the viewer rests comes out.
+
+The position lives in the browser. A rerun of the page with the same key neither remounts the stage nor pauses it, and
+a trace that has grown extends what is playing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any, NamedTuple
+
+import streamlit as st
+
+from specviz.figures.style import Theme
+from specviz.records import Trace
+from specviz.replay import payload, script, style
+
+_MOUNT = "export default function (component) {\n  return streamlit(component);\n}\n"
+
+
+class Position(NamedTuple):
+    """A step of a round, both from 0."""
+
+    round: int
+    step: int
+
+
+def stage(
+    trace: Trace,
+    *,
+    key: str,
+    start: tuple[int, int] | None = None,
+    autoplay: bool = False,
+    live: bool = False,
+    talk: bool = False,
+    theme: Theme | None = None,
+    above: int = 92,
+    on_step: Callable[[], None] | None = None,
+) -> Position | None:
+    """Show the stage and return where the viewer rests: None until the first pause, step or jump.
+
+    start: round and step to open at, from 0; changing it later jumps there. autoplay: play when it appears.
+    live: more rounds are coming, so the end of the trace is waited at. talk: large text, for a projector.
+    theme: None follows the page. above: pixels of the window that the stage leaves to the page around it.
+    on_step: called before the rerun that a new resting place causes. While it plays, nothing is sent.
+    """
+    data: dict[str, Any] = {
+        "payload": payload(trace),
+        "start": start and list(start),
+        "autoplay": autoplay,
+        "live": live,
+        "talk": talk,
+        "theme": theme,
+        "above": above,
+    }
+    result = _component()(key=key, data=data, on_position_change=on_step or (lambda: None))
+    at = getattr(result, "position", None)
+    return None if at is None else Position(int(at["round"]), int(at["step"]))
+
+
+@cache
+def _component() -> Any:
+    return st.components.v2.component("specviz_stage", css=style(), js=script() + "\n" + _MOUNT)

@@ -1,0 +1,40 @@
+// The keys, over the stage. `?` opens and closes it, Escape closes it, and the focus comes back.
+
+import { button, h } from "./dom.mjs";
+
+export function makeHelp({ w }) {
+  const list = h("dl");
+  for (const [keys, told] of [
+    [w.key_space, w.key_play],
+    ["← →", w.key_steps],
+    ["↑ ↓", w.key_rounds],
+    [w.key_home, w.key_ends],
+    ["1 2 3 …", w.key_digits],
+    ["X", w.key_rejection],
+    ["?", w.key_help],
+  ]) {
+    list.append(h("div", {}, h("dt", {}, h("kbd", { text: keys })), h("dd", { text: told })));
+  }
+  const close = button("rejected", w.close, () => toggle(false));
+  const box = h("div", { class: "sheet", role: "dialog", "aria-label": w.help, "aria-modal": "true" });
+  box.append(h("h2", { text: w.help }), close, list, h("p", { text: w.hint }));
+  const root = h("div", { class: "help" }, box);
+  root.hidden = true;
+  let before = null;
+
+  function toggle(on = root.hidden) {
+    if (on === !root.hidden) return;
+    root.hidden = !on;
+    if (on) {
+      before = root.getRootNode().activeElement;
+      close.focus();
+    } else before?.focus?.();
+  }
+
+  root.addEventListener("click", (event) => event.target === root && toggle(false));
+  root.addEventListener("keydown", (event) => {
+    if (event.key === "Escape") toggle(false);
+    if (event.key === "Tab") event.preventDefault(); // its only button has the focus
+  });
+  return { root, toggle };
+}

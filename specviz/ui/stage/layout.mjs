@@ -1,0 +1,66 @@
+// Sizes and places as numbers, so that they can be tested without a browser.
+
+const WIDE = 760; // pixels below which panels stand under each other
+
+// The stage's font size, from which everything else is measured, and whether it is narrow.
+export function fit(width, height, talk) {
+  const narrow = width < WIDE;
+  if (narrow) return { narrow, size: talk ? 18 : 15 };
+  const [ems, lines] = talk ? [71, 39.5] : [80, 42];
+  const size = Math.min(width / ems, height / lines);
+  return { narrow, size: Math.round(100 * Math.min(Math.max(size, 11), talk ? 48 : 22)) / 100 };
+}
+
+// A number as it is shown, back as a number; a power of ten is next to nothing on any line.
+export function valueOf(shown) {
+  if (shown === null || shown === undefined) return 0;
+  if (shown.includes("×")) return 1e-6;
+  if (shown === "∞") return Infinity;
+  const value = Number(shown);
+  return Number.isFinite(value) ? value : 0;
+}
+
+// The cumulative law as stretches of [0, 1], in the order of ids, with what has no row at both ends.
+// rows: [id, label, number, ...]; column: where the probability stands; before: the rest's mass before row `drawn`.
+export function stretches(rows, rest, column, before, drawn) {
+  const mass = (row) => valueOf(row[column]);
+  const sorted = rows.map((row, at) => ({ row, at })).sort((a, b) => a.row[0] - b.row[0]);
+  const lead = Math.min(before, rest);
+  const parts = [{ at: -1, label: null, mass: lead }];
+  for (const { row, at } of sorted) if (mass(row) > 0) parts.push({ at, label: row[1], mass: mass(row) });
+  parts.push({ at: -2, label: null, mass: Math.max(0, rest - lead) });
+  const total = parts.reduce((sum, part) => sum + part.mass, 0) || 1;
+  let from = 0;
+  return parts
+    .filter((part) => part.mass > 0)
+    .map((part) => {
+      const width = part.mass / total;
+      const stretch = { at: part.at, label: part.label, from, width, drawn: part.at === drawn };
+      from += width;
+      return stretch;
+    });
+}
+
+// Bars share one scale: the longest is full. Room is left on the right for nothing to touch the edge.
+export function longest(rows, rest, columns) {
+  let most = 0;
+  for (const row of rows) for (const column of columns) most = Math.max(most, valueOf(row[column]));
+  if (rest) for (const column of columns) most = Math.max(most, valueOf(rest[column - 2]));
+  return most || 1;
+}
+
+// A cache as cells: long stretches are cut in the middle. [kept, fed, dropped] -> cells and what was left out.
+export function cells([kept, fed, dropped], room) {
+  const old = Math.min(kept, Math.max(4, room - Math.max(fed, dropped)));
+  const fresh = Math.min(fed, room - Math.min(kept, 4));
+  return { hidden: kept - old, kept: old, fed: fresh, hiddenFed: fed - fresh, dropped: Math.min(dropped, room - old) };
+}
+
+// Where a label of some width sits over a point so that it stays inside [0, 1].
+export function inside(point, half) {
+  return half >= 0.5 ? 0.5 : Math.min(Math.max(point, half), 1 - half);
+}
+
+export function fill(template, values) {
+  return template.replace(/\{(\w+)\}/g, (whole, name) => (name in values ? String(values[name]) : whole));
+}

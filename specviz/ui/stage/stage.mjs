@@ -1,0 +1,209 @@
+// The stage: holds the run and the position, and tells every part what to show.
+
+import { makeCards } from "./cards.mjs";
+import { Clock } from "./clock.mjs";
+import { makeControls } from "./controls.mjs";
+import { button, h, setText } from "./dom.mjs";
+import { makeDraw, makeResidual } from "./draws.mjs";
+import { fly } from "./flight.mjs";
+import { makeHead } from "./head.mjs";
+import { makeHelp } from "./help.mjs";
+import { makeJudge } from "./judge.mjs";
+import { listen, listenToTouch } from "./keys.mjs";
+import { fit } from "./layout.mjs";
+import { Motion } from "./motion.mjs";
+import { makeEmit, makeVerify } from "./passes.mjs";
+import { isDark, savePicture } from "./picture.mjs";
+import { beat, clampTo, isLast, move, offsets, same, stepOfNode } from "./position.mjs";
+import { makeText } from "./text.mjs";
+
+const REST = 180; // milliseconds at one place before it is reported
+
+const labelOf = (round, step) => (step.n === undefined ? round.final[0] : round.nodes[step.n][0]);
+
+export class Stage {
+  // report(at): told where the viewer rests. data: see `specviz.ui.stage`.
+  constructor(parent, data, report) {
+    this.report = report;
+    this.rounds = [];
+    this.starts = [0];
+    this.at = { round: 0, step: 0 };
+    this.run = null;
+    this.live = false;
+    this.startSeen = null;
+    this.build(data);
+    parent.append(this.root);
+    this.stopKeys = listen(this.root, { act: (action, to) => this.act(action, to), talk: () => this.talk });
+    listenToTouch(this.root, (action) => this.act(action));
+    this.sizes = new ResizeObserver(() => this.fit());
+    this.sizes.observe(this.root);
+    this.take(data);
+    if (data.autoplay && this.rounds.length) this.play();
+  }
+
+  build(data) {
+    const w = (this.w = data.payload.words);
+    const still = window.matchMedia("(prefers-reduced-motion: reduce)");
+    const motion = (this.motion = new Motion(() => still.matches));
+    const context = { w, motion, label: labelOf, go: (at) => this.go(at), act: (...wish) => this.act(...wish) };
+    context.goStep = (step) => this.go({ round: this.at.round, step });
+    context.goNode = (node) => context.goStep(stepOfNode(this.rounds[this.at.round], node));
+    context.goFinal = () => context.goStep(this.rounds[this.at.round].steps.findIndex((s) => s.k === "residual" || s.k === "bonus"));
+    context.setSpeed = (speed) => (this.clock.speed = motion.speed = speed);
+    this.help = makeHelp({ w });
+    const more = [button("picture", w.picture, () => this.save()), button("help", w.help, () => this.help.toggle())];
+    if (data.page) more.unshift(button("theme", w.theme, () => this.turn()));
+    this.head = makeHead(context);
+    this.text = makeText({ ...context, label: labelOf });
+    this.cards = makeCards(context);
+    this.controls = makeControls({ ...context, more });
+    this.panels = {
+      draft: makeDraw(context, "draft"),
+      verify: makeVerify(context),
+      judge: makeJudge(context),
+      residual: makeResidual(context),
+      bonus: makeDraw(context, "bonus"),
+      emit: makeEmit(context),
+    };
+    this.title = h("h2");
+    this.formula = h("p", { class: "formula" });
+    this.caption = h("p", { class: "caption" });
+    this.spoken = h("p", { class: "spoken", role: "status", "aria-live": "polite" });
+    this.flights = h("div", { class: "flights", "aria-hidden": "true" });
+    const told = h("div", { class: "told" }, h("div", { class: "line1" }, this.title, this.formula), this.caption);
+    const stack = h("div", { class: "panels" }, ...Object.values(this.panels).map((panel) => panel.root));
+    this.waiting = h("p", { class: "waiting", text: w.empty });
+    this.root = h("section", { class: "stage", "aria-label": w.stage, tabindex: "-1" });
+    this.root.append(this.head.root, this.text.root, this.cards.root, told, stack, this.waiting, this.controls.root);
+    this.root.append(this.spoken, this.flights, this.help.root);
+    this.clock = new Clock({
+      beat: () => beat(this.rounds[this.at.round], this.at.step),
+      over: () => this.over(),
+      shown: (part) => this.controls.beat(part),
+      frame: (run) => window.requestAnimationFrame(run),
+      cancel: (request) => window.cancelAnimationFrame(request),
+    });
+  }
+
+  // New data for the same stage: another run begins at its start, the same run grows and nothing else moves.
+  take(data) {
+    const { payload } = data;
+    this.talk = Boolean(data.talk);
+    this.live = Boolean(data.live);
+    this.root.classList.toggle("talk", this.talk);
+    if (data.theme) this.root.dataset.theme = data.theme;
+    else if (!data.page) delete this.root.dataset.theme;
+    if (data.above !== undefined) this.root.style.setProperty("--above", `${data.above}px`);
+    const fresh = payload.run !== this.run || payload.from + payload.rounds.length < this.rounds.length;
+    if (fresh) {
+      this.run = payload.run;
+      this.rounds = [];
+      this.at = { round: 0, step: 0 };
+      this.text.reset(payload.prompt);
+    }
+    const added = payload.rounds.slice(Math.max(0, this.rounds.length - payload.from));
+    this.rounds.push(...added);
+    this.starts = offsets(this.rounds);
+    this.text.extend(added);
+    this.controls.extend(this.rounds, this.starts);
+    const start = data.start ? `${data.start}` : null;
+    if (start !== this.startSeen || fresh) {
+      if (data.start) this.at = { round: data.start[0], step: data.start[1] };
+      this.startSeen = start;
+    }
+    this.at = clampTo(this.rounds, this.at);
+    this.fit();
+    if (fresh || added.length) this.show(false);
+    if (fresh && data.autoplay && this.rounds.length) this.play();
+  }
+
+  show(moving) {
+    this.root.classList.toggle("empty", !this.rounds.length);
+    if (!this.rounds.length) return;
+    const { at, motion } = this;
+    const round = this.rounds[at.round];
+    const step = round.steps[at.step];
+    const kinds = round.steps.slice(0, at.step + 1).map((s) => s.k);
+    const drawn = kinds.includes("residual") || kinds.includes("bonus");
+    const view = { at, round, step, n: this.rounds.length, verified: kinds.includes("verify"), drawn };
+    motion.begin(moving);
+    this.root.dataset.kind = step.k;
+    for (const [kind, panel] of Object.entries(this.panels)) panel.root.hidden = kind !== step.k;
+    setText(this.title, step.t);
+    setText(this.formula, step.f);
+    setText(this.caption, step.c);
+    setText(this.spoken, `${step.t}. ${step.c}`);
+    for (const part of [this.head, this.text, this.cards, this.panels[step.k], this.controls]) part.update(view);
+    this.flights.replaceChildren();
+    if (step.k === "emit") fly({ motion, root: this.root, layer: this.flights, cards: this.cards, text: this.text, view });
+    this.clock.restart();
+  }
+
+  // By a wish of the viewer: a step on moves, everything else is a cut; all but playing rests.
+  act(action, to) {
+    if (action === "help") return this.help.toggle();
+    if (action === "toggle") return this.clock.playing ? this.pause() : this.play();
+    const before = this.at;
+    const after = move(this.rounds, before, action, to);
+    if (!same(before, after)) this.go(after, action === "next");
+    return undefined;
+  }
+
+  go(at, moving = false) {
+    this.at = clampTo(this.rounds, at);
+    this.show(moving || this.clock.playing);
+    if (!this.clock.playing) this.rest();
+  }
+
+  play() {
+    if (!this.rounds.length) return;
+    if (isLast(this.rounds, this.at) && !this.live) this.at = { round: 0, step: 0 };
+    this.clock.play();
+    this.controls.playing(true);
+    this.show(true);
+  }
+
+  pause() {
+    this.clock.pause();
+    this.controls.playing(false);
+    this.rest();
+  }
+
+  over() {
+    const after = move(this.rounds, this.at, "next");
+    if (!same(after, this.at)) {
+      this.at = after;
+      this.show(true);
+    } else if (!this.live) this.pause(); // a run under way waits here for its next round
+  }
+
+  rest() {
+    clearTimeout(this.resting);
+    this.resting = setTimeout(() => this.clock.playing || this.report?.({ ...this.at }), REST);
+  }
+
+  fit() {
+    const box = this.root.getBoundingClientRect();
+    if (!box.width) return;
+    const { narrow, size } = fit(box.width, box.height, this.talk);
+    this.root.classList.toggle("narrow", narrow);
+    this.root.style.fontSize = `${size}px`;
+    this.text.root.scrollTop = this.text.root.scrollHeight;
+  }
+
+  save() {
+    savePicture(this.root, `specviz-${this.at.round + 1}-${this.at.step + 1}`);
+  }
+
+  turn() {
+    this.root.ownerDocument.documentElement.dataset.theme = isDark(this.root) ? "light" : "dark";
+  }
+
+  destroy() {
+    this.clock.pause();
+    clearTimeout(this.resting);
+    this.stopKeys();
+    this.sizes.disconnect();
+    this.root.remove();
+  }
+}
