@@ -15,7 +15,7 @@ ALLOWED = {
     "records": set(),
     "sampling": {"records"},
     "theory": {"records", "sampling"},  # one residual in the house
-    "timeline": {"records"},
+    "timeline": {"records", "timeline"},
     "models": {"records", "models"},
     "models.toy": {"records", "models", "sampling"},
     "drafters": {"records", "sampling", "models", "drafters"},

@@ -1,0 +1,39 @@
+"""Records as a viewer sees them: steps with captions and formulas, the coloured text, the rows of a round's table.
+
+A round is draft 1..K, verify, judge 1.., residual or bonus, emit. Everything that a stage, a table or an export says
+about a round is said here, so that they cannot disagree. p is the target's law and q the draft's.
+
+    steps     what happens, in order             told       the words of each step: title, caption, formula
+    text      the coloured text and the table    laws       the laws at one place
+    labels    tokens and numbers in few characters
+
+Captions and labels are plain text that may hold whatever a token holds: show them as text, never as markup.
+"""
+
+from specviz.timeline.labels import LABEL, apart, label, number
+from specviz.timeline.laws import Law, Tail, draft_law, final_law
+from specviz.timeline.steps import Card, Kind, Step, Tally, steps
+from specviz.timeline.text import Outcome, Row, Span, rows, spans
+from specviz.timeline.told import Formula
+
+__all__ = [
+    "LABEL",
+    "Card",
+    "Formula",
+    "Kind",
+    "Law",
+    "Outcome",
+    "Row",
+    "Span",
+    "Step",
+    "Tail",
+    "Tally",
+    "apart",
+    "draft_law",
+    "final_law",
+    "label",
+    "number",
+    "rows",
+    "spans",
+    "steps",
+]
