@@ -20,8 +20,9 @@ from typing import IO, TYPE_CHECKING, Any
 
 import msgspec
 
+from specviz import timeline
 from specviz.errors import TraceError
-from specviz.records import SCHEMA_VERSION, Round, Trace
+from specviz.records import SCHEMA_VERSION, Node, Round, Trace
 
 if TYPE_CHECKING:
     import pandas
@@ -147,33 +148,20 @@ def from_json(path_or_buffer: str | os.PathLike[str] | IO[str] | IO[bytes]) -> T
 
 
 def _rows(trace: Trace) -> Iterator[tuple[object, ...]]:
-    nothing = math.nan
     length = 0
     for round_ in trace.rounds:
-        trials = {trial.node: trial for trial in round_.trials}
         pieces = iter(round_.pieces)
-        times = (round_.draft_s, round_.verify_s, round_.round_s)
-        for i, node in enumerate(round_.nodes):
-            trial, seen = trials.get(i), node.candidate
-            p, q = trial.target_prob if trial else seen.target_prob, node.draft_prob
-            outcome = "unjudged" if trial is None else "accepted" if trial.accepted else "rejected"
-            if outcome == "accepted":
-                length = min(len(trace.text), length + len(next(pieces, "")))
+        for row, drawn in zip(timeline.rows(round_), (*round_.nodes, round_.final), strict=False):
+            if row.outcome not in ("rejected", "unjudged"):
+                length = min(len(trace.text), length + len(next(pieces)))
+            if isinstance(drawn, Node):
+                kind, residual_prob, beta = "draft", drawn.candidate.residual_prob, drawn.beta
+            elif drawn is not None:
+                kind, residual_prob, beta = drawn.source, drawn.prob, math.nan
             yield (
-                *(round_.index, node.depth, "draft", outcome, node.token, json.dumps(node.text), node.uniform),
-                *(p, q, seen.residual_prob, p / q if q else nothing),
-                *((trial.accept_prob, trial.r) if trial else (nothing, nothing)),
-                *(node.beta, length, *times),
-            )
-        if (final := round_.final) is not None:
-            length = min(len(trace.text), length + len(next(pieces, "")))
-            bonus = final.source == "bonus"
-            seen = next(c for c in final.candidates if c.token == final.token)
-            yield (
-                *(round_.index, len(round_.accepted) + 1, final.source, "bonus" if bonus else "resampled"),
-                *(final.token, json.dumps(final.text), final.uniform),
-                *(seen.target_prob, nothing if bonus else seen.draft_prob, final.prob),
-                *(nothing, nothing, nothing, nothing, length, *times),
+                *(round_.index, row.position, kind, row.outcome, row.token, json.dumps(row.text), row.uniform),
+                *(row.target_prob, row.draft_prob, residual_prob, row.ratio, row.accept_prob, row.r, beta),
+                *(length, round_.draft_s, round_.verify_s, round_.round_s),
             )
 
 
@@ -235,7 +223,10 @@ def _misfits_in_round(round_: Round, place: str) -> Iterator[Fault]:
         judged.add(trial.node)
         if trial.accepted != (trial.r < trial.accept_prob):
             yield f"{at}.accepted", f"must be whether {trial.r} (r) < {trial.accept_prob} (accept_prob)", trial.accepted
-    for i, drawn in enumerate((*round_.nodes, round_.final)):
+    final, rejected = round_.final, [not trial.accepted for trial in round_.trials[-1:]] == [True]
+    if final is not None and (final.source == "residual") != rejected:
+        yield f"{place}.final.source", "must be residual after a rejected draft, and only then", final.source
+    for i, drawn in enumerate((*round_.nodes, final)):
         if drawn is not None and drawn.token not in [candidate.token for candidate in drawn.candidates]:
             at = f"{place}.nodes[{i}]" if i < len(round_.nodes) else f"{place}.final"
             yield f"{at}.token", "must be among its candidates", drawn.token

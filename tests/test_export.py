@@ -95,7 +95,7 @@ traces = st.builds(
 )
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(traces)
 def test_the_csv_reads_back_to_the_frame_bit_for_bit(trace):
     frame = trace.to_frame()
@@ -104,7 +104,7 @@ def test_the_csv_reads_back_to_the_frame_bit_for_bit(trace):
     assert [json.loads(t) for t in frame["token_text"]] == texts
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(traces)
 def test_the_json_reads_back_to_an_equal_trace(trace):
     assert export.from_json(io.StringIO(trace.to_json())) == trace
@@ -146,8 +146,8 @@ def test_a_greedy_run_with_one_possible_token_keeps_its_infinite_gap():
     assert '"Infinity"' in trace.to_json()
 
 
-def test_the_bundled_pair_round_trips(tmp_path):
-    trace = sv.speculate(sv.load_pair(device="cpu"), "It was", max_new_tokens=24, seed=3, stop=["zzz"])
+def test_the_bundled_pair_round_trips(tmp_path, pair):
+    trace = sv.speculate(pair, "It was", max_new_tokens=24, seed=3, stop=["zzz"])
     trace.to_csv(tmp_path / "t.csv")
     trace.to_json(str(tmp_path / "t.json"))
     assert_frame_equal(pd.read_csv(tmp_path / "t.csv"), trace.to_frame(), check_exact=True)
@@ -171,6 +171,10 @@ def test_the_rows_tell_the_rounds():
     unjudged = frame[frame["outcome"] == "unjudged"]
     assert unjudged["r"].isna().all()
     assert unjudged["target_prob"].notna().all()
+    finals = frame[frame["kind"] != "draft"]
+    assert finals[["ratio", "accept_prob", "r", "beta"]].isna().all(axis=None)
+    assert list(finals["residual_prob"]) == [r.final.prob for r in trace.rounds]
+    assert list(finals["draft_prob"].isna()) == [r.final.source == "bonus" for r in trace.rounds]
     first = frame[frame["round"] == 0]
     assert list(first["position"]) == [1, 2, 3, 4, 5]
     assert list(first["kind"]) == ["draft"] * 4 + ["bonus"]
@@ -302,6 +306,11 @@ BROKEN = {
     ),
     "an unknown source": (changed("rounds", 0, "final", "source", value="magic"), "$.rounds[0].final.source"),
     "an unknown stop reason": (changed("stop_reason", value="bored"), "at $.stop_reason: Invalid enum value 'bored'"),
+    "a residual without a rejection": (
+        changed("rounds", 0, "final", "source", value="residual"),
+        "$.rounds[0].final.source: must be residual after a rejected draft, and only then",
+    ),
+    "a bonus after a rejection": (changed("rounds", 1, "final", "source", value="bonus"), "$.rounds[1].final.source"),
     "a piece too few": (changed("rounds", 0, "pieces", value=[" of"]), "$.rounds[0].pieces: must be 5 texts"),
     "a negative token": (changed("rounds", 0, "final", "token", value=-5), "$.rounds[0].final.token"),
     "a token beyond 64 bits": (changed("prompt_tokens", 1, value=2**63), "$.prompt_tokens[1]: must lie in 0 .. 2^63"),
@@ -361,7 +370,7 @@ def test_a_trace_cut_anywhere_is_refused():
             sv.Trace.from_json(io.BytesIO(data[:end]))
 
 
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 @given(st.data())
 def test_any_change_to_a_trace_is_read_or_refused(data):
     """Any value of the file replaced by any JSON value: a Trace or a TraceError, nothing else; what is read exports."""
@@ -384,7 +393,7 @@ def test_any_change_to_a_trace_is_read_or_refused(data):
     assert_frame_equal(read_back(trace.to_csv()), trace.to_frame(), check_exact=True)
 
 
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=200)
 @given(st.binary(max_size=50))
 def test_any_bytes_are_refused(data):
     with pytest.raises(sv.TraceError):
