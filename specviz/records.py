@@ -249,7 +249,7 @@ class Trace:
 
     @staticmethod
     def from_json(path_or_buffer: str | os.PathLike[str] | IO[str] | IO[bytes]) -> Trace:
-        """Read a trace that `to_json` wrote: a path or an open file. Raises TraceError when it is not one."""
+        """Read a trace that `to_json` wrote: a path, an open file, or the text itself. Raises TraceError when it is none."""
         from specviz import export
 
         return export.from_json(path_or_buffer)
