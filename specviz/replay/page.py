@@ -24,7 +24,7 @@ _IMPORT = re.compile(r'^import [^;]*? from "\./([a-z]+)\.mjs";\n', re.MULTILINE)
 _EXPORT = re.compile(r"^export (?=(?:const|function|class) )", re.MULTILINE)
 
 _PAGE = """<!doctype html>
-<html lang="en">
+<html lang="en" class="stage-page">
 <head>
 <meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="{policy}">
@@ -33,7 +33,7 @@ _PAGE = """<!doctype html>
 <title>{title}</title>
 <style>{style}</style>
 </head>
-<body class="stage-page">
+<body>
 <script type="application/json" id="trace">{data}</script>
 <script type="module">{code}</script>
 </body>

@@ -18,6 +18,7 @@ from specviz.replay.words import words
 from specviz.timeline import Law, Step, label, number
 
 SHOWN = 6  # rows of a law that the stage shows; the tail holds the rest
+_LEAST = 0.001  # less than this is not told apart in rows and on cards
 _CARDS = {"absent": ".", "drafted": "d", "accepted": "a", "rejected": "r", "unjudged": "u"}
 
 
@@ -81,7 +82,7 @@ def _round(round_: Round) -> tuple[dict[str, Any], tuple[timeline.Tally, ...]]:
     told = {
         "i": round_.index,
         "nodes": [
-            [label(n.token, n.text), number(n.draft_prob), number(n.candidate.target_prob)] for n in round_.nodes
+            [label(n.token, n.text), _short(n.draft_prob), _short(n.candidate.target_prob)] for n in round_.nodes
         ],
         "final": final and [label(final.token, final.text), final.source, number(final.prob)],
         "steps": [_step(round_, step) for step in steps],
@@ -128,7 +129,7 @@ def _judge(round_: Round, step: Step) -> dict[str, Any]:
     assert law is not None
     q = round_.nodes[trial.node].draft_prob
     r, accept = timeline.apart(trial.r, trial.accept_prob)
-    rows = _rows(law, lambda c: max(c.target_prob, c.draft_prob))
+    rows = _rows(law, lambda c: max(c.target_prob, c.draft_prob), SHOWN - 1)
     columns: list[Callable[[Any], float]] = [_target_prob, _draft_prob]
     return {
         "ok": int(trial.accepted),
@@ -155,28 +156,30 @@ def _verify(round_: Round, _step: Step) -> dict[str, Any]:
 
 
 def _emit(round_: Round, _step: Step) -> dict[str, Any]:
-    return {"n": len(round_.emitted)}
+    """How far the text grew, and what the target's cache now holds: for the text, and for drafts that fell."""
+    fallen = len(round_.nodes) - len(round_.accepted)
+    return {"e": len(round_.emitted), "cache": [round_.start + len(round_.accepted), 0, fallen]}
 
 
-def _rows(law: Law, weight: Callable[[Candidate], float]) -> list[Candidate]:
+def _rows(law: Law, weight: Callable[[Candidate], float], shown: int = SHOWN) -> list[Candidate]:
     """The heaviest rows, and the ones that must be seen: the drawn token's and the rejected one's."""
     ranked = sorted(law.rows, key=lambda c: (-weight(c), c.token))
     must = [c for c in ranked if c.token in (law.token, law.rejected)]
     others = [c for c in ranked if c not in must and weight(c) > 0]
-    kept = must + others[: max(0, SHOWN - len(must))]
+    kept = must + others[: max(0, shown - len(must))]
     return sorted(kept, key=lambda c: (-weight(c), c.token))
 
 
 def _table(rows: Sequence[Candidate], columns: Sequence[Callable[[Any], float]]) -> list[list[Any]]:
     """[id, label, numbers ...] a row; the strip of the cumulative law runs in the order of ids."""
-    return [[c.token, label(c.token, c.text), *(number(of(c)) for of in columns)] for c in rows]
+    return [[c.token, label(c.token, c.text), *(_short(of(c)) for of in columns)] for c in rows]
 
 
 def _rest(law: Law, rows: Sequence[Candidate], columns: Sequence[Callable[[Any], float]]) -> list[str] | None:
     """The numbers of all tokens that have no row; None when nothing is left."""
     hidden = [c for c in law.rows if c not in rows]
     rest = [of(law.tail) + sum(of(c) for c in hidden) for of in columns]
-    return [number(mass) for mass in rest] if any(rest) else None
+    return [_short(mass) for mass in rest] if any(rest) else None
 
 
 def _mass_before(law: Law, rows: Sequence[Candidate], prob: Callable[[Any], float]) -> float:
@@ -192,6 +195,11 @@ def _mass_before(law: Law, rows: Sequence[Candidate], prob: Callable[[Any], floa
     most = known + prob(law.tail)
     low, high = max(known, law.uniform - own - named), min(most, law.uniform - named)
     return min(most, max(known, (low + high) / 2))
+
+
+def _short(value: float) -> str:
+    """A probability for a narrow column: the smallest ones only as such."""
+    return f"<{_LEAST}" if 0 < value < _LEAST else number(value)
 
 
 def _target_prob(row: Any) -> float:

@@ -3,6 +3,7 @@
 import { h, icon, percent, pool, setClass, setIcon, setText } from "./dom.mjs";
 import { valueOf } from "./layout.mjs";
 
+const MOST = 9.1; // em that a card takes at least
 const STATES = { ".": "absent", d: "drafted", a: "accepted", r: "rejected", u: "unjudged" };
 
 function makeMeter(kind, name) {
@@ -15,6 +16,7 @@ function makeMeter(kind, name) {
     set(shown) {
       root.classList.toggle("empty", shown === null);
       setText(number, shown ?? "");
+      bar.hidden = valueOf(shown) === 0;
       bar.style.width = percent(Math.min(1, valueOf(shown)));
     },
   };
@@ -38,8 +40,8 @@ export function makeCards({ w, motion, goNode, goFinal }) {
   const root = h("ol", { class: "cards", "aria-label": w.cards, "data-scrolls": "1" });
   const drafts = pool(root, (i) => makeCard(w, () => goNode(i)));
   const last = makeCard(w, () => goFinal());
-  last.root.classList.add("last");
   let before = "";
+  let room = Infinity; // in em: asked for when the size changes, not at each step
 
   function draft(card, node, letter, i, view) {
     const state = STATES[letter];
@@ -53,6 +55,7 @@ export function makeCards({ w, motion, goNode, goFinal }) {
     card.p.set(verified ? p : null);
     setText(card.note, "");
     const here = view.step.n === i;
+    setClass(card.root, here ? "points" : "");
     setClass(card.body, `card is-${state}${here ? " here" : ""}`);
     card.body.disabled = state === "absent";
     const changed = before[i] !== undefined && before[i] !== letter;
@@ -77,16 +80,20 @@ export function makeCards({ w, motion, goNode, goFinal }) {
       setIcon(last.mark, state);
       setText(last.token, drawn ? final[0] : "");
       last.q.root.hidden = last.p.root.hidden = true;
-      setText(last.note, drawn ? (state === "bonus" ? w.from_target : w.from_left) : "");
+      setText(last.note, drawn ? w[view.greedy ? "from_best" : state === "bonus" ? "from_target" : "from_left"] : "");
       const here = view.step.k === "residual" || view.step.k === "bonus";
+      setClass(last.root, `last${here ? " points" : ""}`);
       setClass(last.body, `card is-${state}${here ? " here" : ""}`);
       last.body.disabled = !drawn;
       if (here) motion.pop(last.body, 1500);
       before = letters;
       const active = here ? last.root : shown[view.step.n]?.root;
-      if (active && root.scrollWidth > root.clientWidth + 2) {
+      if (active && (nodes.length + 1) * MOST > room) {
         root.scrollLeft = active.offsetLeft - (root.clientWidth - active.offsetWidth) / 2;
       }
+    },
+    wide(ems) {
+      room = ems;
     },
     // The word on the card that made a token, to start its flight from.
     wordOf(node) {

@@ -18,7 +18,7 @@ export function makeControls({ w, act, go, setSpeed, more }) {
   const done = h("i", { class: "done" });
   const count = h("div", { class: "beat", "aria-hidden": "true" }, done);
   const rejection = button("next", w.rejection, () => act("rejection"), h("span", { text: w.rejection_short }));
-  rejection.replaceChildren(icon("rejected"), h("span", { text: w.rejection_short }));
+  rejection.replaceChildren(h("span", { text: w.rejection_short }), icon("rejected"));
   rejection.classList.add("wide");
   let starts = [0];
   let rounds = 0;

@@ -62,7 +62,7 @@ export function setClass(node, name) {
 }
 
 export function button(name, label, run, ...more) {
-  const node = h("button", { type: "button", class: "button", "aria-label": label, title: label }, icon(name), ...more);
+  const node = h("button", { type: "button", class: `button go-${name}`, "aria-label": label, title: label }, icon(name), ...more);
   node.addEventListener("click", run);
   node.addEventListener("mousedown", (event) => event.preventDefault()); // a click leaves the keys where they were
   return node;
@@ -81,6 +81,11 @@ export function pool(parent, make) {
     });
     return made.slice(0, n);
   };
+}
+
+// A formula with the digits after x, p and q set low.
+export function lowered(text) {
+  return text.split(/(?<=\b[xpq])(\d+)/).map((part, i) => (i % 2 ? h("sub", { text: part }) : part));
 }
 
 export function percent(part) {

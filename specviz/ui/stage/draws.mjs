@@ -35,7 +35,7 @@ export function makeResidual(context) {
     update({ step, round }) {
       const judged = round.steps.findLast((s) => s.k === "judge");
       law.update(step, { rejected: judged.rows[judged.d][0] });
-      strip.update(step, 4, w.drawing_again);
+      strip.update(step, 4, w.draw);
     },
   };
 }

@@ -9,7 +9,7 @@ export function fly({ motion, root, layer, cards, text, view }) {
   layer.replaceChildren();
   if (!motion.on) return;
   const home = root.getBoundingClientRect();
-  const frame = text.root.getBoundingClientRect();
+  const frame = text.scroller.getBoundingClientRect();
   const flights = text.landed().map((span) => {
     const step = view.round.steps[span.step];
     const word = cards.wordOf(step.n);

@@ -1,7 +1,7 @@
 // The judgement: p and q of the token as bars, the ratio, and r on a line whose shaded part accepts.
 
 import { h, icon, percent, setClass, setIcon, setText } from "./dom.mjs";
-import { fill, inside, valueOf } from "./layout.mjs";
+import { fill, hang, valueOf } from "./layout.mjs";
 import { makeLaw } from "./laws.mjs";
 
 function makeBar(kind, name) {
@@ -53,24 +53,18 @@ export function makeJudge({ w, motion, label }) {
       other.firstChild.hidden = a > 0.88;
       threshold.style.left = percent(a);
       setText(threshold.lastChild, fill(w.threshold, { a: step.a }));
-      threshold.lastChild.style.transform = `translateX(${shift(a)}%)`;
+      threshold.lastChild.style.transform = `translateX(${-100 * hang(a)}%)`;
       marker.style.left = percent(r);
       setText(flag, `r = ${step.r}`);
-      flag.style.transform = `translateX(${shift(r)}%)`;
+      flag.style.transform = `translateX(${-100 * hang(r)}%)`;
       motion.fade(threshold, 400);
       motion.fall(marker, 650);
       setClass(verdict, `verdict is-${step.ok ? "accepted" : "rejected"}`);
       setIcon(verdict.firstChild, step.ok ? "accepted" : "rejected");
-      setText(verdict.lastChild, fill(step.ok ? w.verdict_yes : w.verdict_no, { r: `r = ${step.r}`, a: step.a }));
+      setText(verdict.lastChild, fill(step.ok ? w.verdict_yes : w.verdict_no, { r: step.r, a: step.a }));
       motion.pop(verdict, 1300);
       law.update(step);
       setText(beta, fill(w.beta, { beta: step.beta }));
     },
   };
-}
-
-// How far a label that hangs from a point is pulled back so that it stays on the line, in percent of its width.
-function shift(at) {
-  const room = 0.2;
-  return -100 * (at < room ? inside(at / room / 2, 0.06) : at > 1 - room ? 1 - inside((1 - at) / room / 2, 0.06) : 0.5);
 }

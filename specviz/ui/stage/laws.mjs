@@ -28,13 +28,17 @@ export function makeLaw({ w, motion }, columns, { overlaid = false } = {}) {
     columns.forEach((column, c) => {
       const value = valueOf(numbers[c]);
       setText(row.numbers[c], numbers[c]);
-      row.fills[column].style.width = percent(Math.min(1, value / (column === "left" ? leftScale : scale)));
+      const part = value / (column === "left" ? leftScale : scale);
+      row.fills[column].style.width = percent(Math.min(1, part));
+      row.fills[column].hidden = value === 0;
+      row.fills[column].classList.toggle("cut", part > 1.001);
       motion.grow(row.fills[column], column === "left" ? 900 + 60 * i : 60 * i);
     });
     if (!columns.includes("left")) return;
     const [p, q] = [valueOf(numbers[0]), valueOf(numbers[1])];
+    row.excess.hidden = p <= q;
     row.excess.style.left = percent(Math.min(1, q / scale));
-    row.excess.style.width = percent(Math.max(0, p - q) / scale);
+    row.excess.style.width = percent(Math.min(1, p / scale) - Math.min(1, q / scale));
     motion.fade(row.excess, 500 + 60 * i);
   }
 
@@ -43,8 +47,8 @@ export function makeLaw({ w, motion }, columns, { overlaid = false } = {}) {
     update(step, { rejected = null } = {}) {
       const places = columns.map((_, c) => c + 2);
       const shared = places.filter((_, c) => columns[c] !== "left");
-      const scale = longest(step.rows, step.tail, shared);
-      const leftScale = columns.includes("left") ? longest(step.rows, step.tail, [4]) : 1;
+      const scale = longest(step.rows, shared);
+      const leftScale = columns.includes("left") ? longest(step.rows, [4]) : 1;
       const n = step.rows.length + (step.tail ? 1 : 0);
       rows(n).forEach((row, i) => {
         const told = step.rows[i];

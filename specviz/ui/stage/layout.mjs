@@ -15,6 +15,7 @@ export function fit(width, height, talk) {
 export function valueOf(shown) {
   if (shown === null || shown === undefined) return 0;
   if (shown.includes("×")) return 1e-6;
+  if (shown.startsWith("<")) return Number(shown.slice(1)) / 2;
   if (shown === "∞") return Infinity;
   const value = Number(shown);
   return Number.isFinite(value) ? value : 0;
@@ -41,11 +42,10 @@ export function stretches(rows, rest, column, before, drawn) {
     });
 }
 
-// Bars share one scale: the longest is full. Room is left on the right for nothing to touch the edge.
-export function longest(rows, rest, columns) {
+// Bars share one scale, on which the most probable token is full; the rest of the law may not fit on it.
+export function longest(rows, columns) {
   let most = 0;
   for (const row of rows) for (const column of columns) most = Math.max(most, valueOf(row[column]));
-  if (rest) for (const column of columns) most = Math.max(most, valueOf(rest[column - 2]));
   return most || 1;
 }
 
@@ -56,9 +56,10 @@ export function cells([kept, fed, dropped], room) {
   return { hidden: kept - old, kept: old, fed: fresh, hiddenFed: fed - fresh, dropped: Math.min(dropped, room - old) };
 }
 
-// Where a label of some width sits over a point so that it stays inside [0, 1].
-export function inside(point, half) {
-  return half >= 0.5 ? 0.5 : Math.min(Math.max(point, half), 1 - half);
+// How much of a label that hangs from a point of [0, 1] lies left of the point, so that it stays inside.
+export function hang(point, edge = 0.2) {
+  if (point < edge) return point / edge / 2;
+  return point > 1 - edge ? 1 - (1 - point) / edge / 2 : 0.5;
 }
 
 export function fill(template, values) {

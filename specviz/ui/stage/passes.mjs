@@ -5,20 +5,20 @@ import { cells, fill, valueOf } from "./layout.mjs";
 
 const ROOM = 26; // cells in a cache's row
 
-function makeCache({ w, motion }, name) {
+function makeCache({ w, motion }, kind, name) {
   const numbers = h("span", { class: "numbers" });
   const top = h("div", { class: "cells" });
   const low = h("div", { class: "cells low" });
   const upper = pool(top, () => ({ root: h("i", { class: "cell" }) }));
   const lower = pool(low, () => ({ root: h("i", { class: "cell" }) }));
-  const root = h("div", { class: "cache" }, h("b", { text: name }), h("div", { class: "rows" }, top, low), numbers);
+  const root = h("div", { class: `cache is-${kind}` }, h("b", { text: name }), h("div", { class: "rows" }, top, low), numbers);
   return {
     root,
     update(work) {
       const { hidden, kept, fed, hiddenFed, dropped } = cells(work, ROOM);
-      const cut = [...(hidden ? ["gap"] : []), ...Array(kept).fill("kept")];
+      const cut = [hidden ? "gap" : "gap blank", ...Array(kept).fill("kept")];
       const above = [...cut, ...Array(fed).fill("fed"), ...(hiddenFed ? ["gap"] : [])];
-      const below = [...cut.map((kind) => (kind === "gap" ? "gap blank" : "blank")), ...Array(dropped).fill("dropped")];
+      const below = [...cut.map((kind) => (kind === "kept" ? "blank" : "gap blank")), ...Array(dropped).fill("dropped")];
       upper(above.length).forEach((cell, i) => {
         setClass(cell.root, `cell is-${above[i]}`);
         setText(cell.root, above[i] === "gap" ? `⋯ ${i === 0 ? hidden : hiddenFed}` : "");
@@ -27,7 +27,7 @@ function makeCache({ w, motion }, name) {
       low.hidden = dropped === 0;
       lower(below.length).forEach((cell, i) => {
         setClass(cell.root, `cell is-${below[i]}`);
-        setText(cell.root, below[i].startsWith("gap") ? `⋯ ${hidden}` : "");
+        setText(cell.root, "");
         const from = { opacity: 1, transform: "translateY(-1.3em)" };
         if (below[i] === "dropped") motion.run(cell.root, [from, { transform: "none" }], { delay: 150, duration: 500 });
       });
@@ -45,13 +45,12 @@ function makeTime(kind) {
 
 export function makeVerify({ w, motion }) {
   const [drafting, pass] = [makeTime("q"), makeTime("p")];
-  const caches = { draft: makeCache({ w, motion }, w.cache_draft), target: makeCache({ w, motion }, w.cache_target) };
+  const caches = { draft: makeCache({ w, motion }, "draft", w.cache_draft), target: makeCache({ w, motion }, "target", w.cache_target) };
   const keys = h("p", { class: "keys note" }, ...["kept", "fed", "dropped"].map((k) => h("span", { class: `key is-${k}`, text: w[k] })));
-  const arrive = h("div", { class: "arrive" });
+  const arrive = h("div", { class: "arrive", "data-scrolls": "1" });
   const places = pool(arrive, () => {
-    const name = h("span");
-    const number = h("b");
-    return { root: h("div", { class: "arrival" }, name, number), name, number };
+    const [name, word, number] = [h("span"), h("bdi", { class: "word" }), h("b", { class: "number" })];
+    return { root: h("div", { class: "arrival" }, name, word, number), name, word, number };
   });
   return {
     root: h(
@@ -63,8 +62,10 @@ export function makeVerify({ w, motion }) {
     update({ step, round }) {
       const n = round.nodes.length;
       places(n + 1).forEach((place, i) => {
-        setText(place.name, i < n ? fill(w.place, { i: i + 1 }) : w.next_place);
+        setText(place.name, fill(w.place, { i: i + 1 }));
+        setText(place.word, i < n ? round.nodes[i][0] : w.next_place);
         setText(place.number, i < n ? round.nodes[i][2] : "p");
+        place.root.classList.toggle("spare", i === n);
         motion.appear(place.root, 800);
       });
       const times = step.ms.map(valueOf);
@@ -96,12 +97,14 @@ export function makeEmit({ w, motion, label }) {
     const row = h("span", { class: "ticks" });
     return { row, count: h("b", { class: "number" }), name, ticks: pool(row, () => ({ root: h("i", { class: "tick" }) })) };
   });
-  const compare = lanes.map((lane) => h("div", { class: "bar" }, h("span", { class: "name", text: w[lane.name] }), lane.row, lane.count));
+  const cache = makeCache({ w, motion }, "target", w.cache_target);
+  const after = h("h3");
+  const compare = lanes.map((lane) => h("div", { class: "lane" }, h("span", { class: "name", text: w[lane.name] }), lane.row, lane.count));
   return {
     root: h(
       "div",
       { class: "panel two emit" },
-      h("div", { class: "column wide" }, h("h3", { text: w.added }), added),
+      h("div", { class: "column wide" }, h("h3", { text: w.added }), added, after, cache.root),
       h("div", { class: "column" }, h("h3", { text: w.compare }), ...compare),
     ),
     update({ step, round }) {
@@ -113,7 +116,10 @@ export function makeEmit({ w, motion, label }) {
         chip.chip.replaceChildren(icon(outcome), chip.word);
         motion.appear(chip.root, 120 * i);
       });
-      [step.n, 1].forEach((n, i) => {
+      setText(after, fill(step.cache[2] ? w.after : w.after_all, { kept: step.cache[0], dropped: step.cache[2] }));
+      after.hidden = cache.root.hidden = round.nodes.length === 0;
+      cache.update(step.cache);
+      [step.e, 1].forEach((n, i) => {
         lanes[i].ticks(Math.min(n, 40)).forEach((tick, j) => motion.fade(tick.root, 300 + 150 * j));
         setText(lanes[i].count, fill(w.times, { n }));
       });

@@ -19,8 +19,9 @@ export function svgOf(root) {
   copy.style.height = `${height - whole}px`;
   copy.style.minHeight = "0";
   copy.dataset.theme = isDark(root) ? "dark" : "light";
-  const text = root.querySelector(".text");
+  const text = root.querySelector(".scroller");
   copy.querySelector(".inner").style.transform = `translateY(${-text.scrollTop}px)`;
+  for (const scrolls of copy.querySelectorAll(".scroller, .cards, .arrive")) scrolls.style.overflow = "hidden";
   const style = document.createElement("style");
   style.textContent = stylesOf(root.getRootNode());
   copy.prepend(style);
@@ -37,10 +38,10 @@ export function svgOf(root) {
   return clean.replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g, "\ufffd"); // no XML may hold them
 }
 
+// The sheets as they were written: what a browser makes of a rule's text is not always the rule.
 function stylesOf(home) {
-  const sheets = [...(home.styleSheets ?? []), ...(home.adoptedStyleSheets ?? [])];
-  const texts = sheets.map((sheet) => [...sheet.cssRules].map((rule) => rule.cssText).join("\n"));
-  return texts.filter((text) => text.includes(".stage")).join("\n");
+  const texts = [...home.querySelectorAll("style")].map((style) => style.textContent);
+  return texts.filter((text) => text.includes(".stage .")).join("\n");
 }
 
 export async function savePicture(root, name) {

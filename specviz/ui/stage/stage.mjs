@@ -3,7 +3,7 @@
 import { makeCards } from "./cards.mjs";
 import { Clock } from "./clock.mjs";
 import { makeControls } from "./controls.mjs";
-import { button, h, setText } from "./dom.mjs";
+import { button, h, lowered, setText } from "./dom.mjs";
 import { makeDraw, makeResidual } from "./draws.mjs";
 import { fly } from "./flight.mjs";
 import { makeHead } from "./head.mjs";
@@ -125,12 +125,12 @@ export class Stage {
     const step = round.steps[at.step];
     const kinds = round.steps.slice(0, at.step + 1).map((s) => s.k);
     const drawn = kinds.includes("residual") || kinds.includes("bonus");
-    const view = { at, round, step, n: this.rounds.length, verified: kinds.includes("verify"), drawn };
+    const view = { at, round, step, n: this.rounds.length, verified: kinds.includes("verify"), drawn, greedy: round.steps.some((s) => s.g) };
     motion.begin(moving);
     this.root.dataset.kind = step.k;
     for (const [kind, panel] of Object.entries(this.panels)) panel.root.hidden = kind !== step.k;
     setText(this.title, step.t);
-    setText(this.formula, step.f);
+    this.formula.replaceChildren(...lowered(step.f));
     setText(this.caption, step.c);
     setText(this.spoken, `${step.t}. ${step.c}`);
     for (const part of [this.head, this.text, this.cards, this.panels[step.k], this.controls]) part.update(view);
@@ -188,7 +188,8 @@ export class Stage {
     const { narrow, size } = fit(box.width, box.height, this.talk);
     this.root.classList.toggle("narrow", narrow);
     this.root.style.fontSize = `${size}px`;
-    this.text.root.scrollTop = this.text.root.scrollHeight;
+    this.text.scroller.scrollTop = 1e7;
+    this.cards.wide(box.width / size);
   }
 
   save() {

@@ -1,7 +1,7 @@
 // The cumulative law as a strip from 0 to 1, the uniform that falls on it, and the token that this picks.
 
 import { h, icon, percent, pool, setClass, setText } from "./dom.mjs";
-import { inside, stretches, valueOf } from "./layout.mjs";
+import { hang, stretches, valueOf } from "./layout.mjs";
 
 export function makeStrip({ w, motion }, kind) {
   const line = h("div", { class: "line" });
@@ -17,7 +17,7 @@ export function makeStrip({ w, motion }, kind) {
   const word = h("bdi", { class: "word" });
   const mark = icon(kind === "residual" ? "resampled" : kind === "bonus" ? "bonus" : "drafted");
   const chip = h("span", { class: `chip is-${kind}` }, mark, word);
-  const picked = h("p", { class: "picked" }, h("span", { class: "said" }), chip);
+  const picked = h("p", { class: "picked" }, chip);
   const ends = h("div", { class: "ends", "aria-hidden": "true" }, h("span", { text: "0" }), h("span", { text: "1" }));
   return {
     root: h("div", { class: `draw is-${kind}` }, heading, h("div", { class: "strip" }, marker, line, ends), picked, note),
@@ -33,15 +33,16 @@ export function makeStrip({ w, motion }, kind) {
       });
       setText(heading, step.g ? w.draw_best : title);
       marker.hidden = step.u === null;
+      chip.style.marginLeft = percent(valueOf(step.u ?? "0.5"));
+      chip.style.transform = "translateX(-50%)";
       if (step.u !== null) {
         const at = valueOf(step.u);
         setText(flag, `u = ${step.u}`);
         marker.style.left = percent(at);
-        flag.style.transform = `translateX(${-100 * inside(at, 0.12) < -88 ? -78 : at < 0.12 ? -22 : -50}%)`;
+        flag.style.transform = chip.style.transform = `translateX(${-100 * hang(at)}%)`;
         motion.fall(marker, 500);
       }
       setText(word, step.rows[step.d][1]);
-      setText(picked.firstChild, w.picked);
       setText(note, step.g ? w.strip_greedy : w.strip_note);
       motion.pop(chip, 1150);
     },

@@ -1,13 +1,18 @@
 // The text: the prompt, then each token marked by how it came. A click asks for the step that made it.
 
-import { h, setText } from "./dom.mjs";
+import { h, icon, setText } from "./dom.mjs";
 import { fill } from "./layout.mjs";
 
 export function makeText({ w, go, label }) {
   const prompt = h("span", { class: "prompt" });
   const caret = h("span", { class: "caret", "aria-hidden": "true" });
   const inner = h("div", { class: "inner", dir: "auto" }, prompt, caret);
-  const root = h("section", { class: "text", "aria-label": w.text, tabindex: "0" }, inner);
+  const scroller = h("section", { class: "scroller", "aria-label": w.text, tabindex: "0" }, inner);
+  const legend = h("ul", { class: "legend", "aria-label": w.legend });
+  for (const how of ["accepted", "resampled", "bonus"]) {
+    legend.append(h("li", {}, icon(how), h("span", { class: `token is-${how}`, text: w[how] })));
+  }
+  const root = h("div", { class: "text" }, scroller, legend);
   let spans = []; // { node, round, step, outcome, at } in order
   let shown = 0; // that many spans are visible
   let fresh = []; // spans of the round that was emitted last
@@ -29,6 +34,7 @@ export function makeText({ w, go, label }) {
 
   return {
     root,
+    scroller,
     reset(text) {
       for (const span of spans) span.node.remove();
       spans = [];
@@ -44,14 +50,14 @@ export function makeText({ w, go, label }) {
       let n = shown;
       while (n < spans.length && spans[n].round <= until) spans[n++].node.hidden = false;
       while (n > 0 && spans[n - 1].round > until) spans[--n].node.hidden = true;
+      const changed = n !== shown;
       shown = n;
       for (const span of fresh) span.node.classList.remove("fresh");
       fresh = spans.filter((span) => span.round === view.at.round && view.step.k === "emit");
       for (const span of fresh) span.node.classList.add("fresh");
-      caret.before(...[]);
       const last = n < spans.length ? spans[n].node : null;
       if (caret.nextSibling !== last) inner.insertBefore(caret, last);
-      root.scrollTop = root.scrollHeight;
+      if (changed) scroller.scrollTop = 1e7; // to the end, without asking where that is
     },
     // The visible nodes of the round that was just emitted, with the step that made each.
     landed() {
