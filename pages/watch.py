@@ -8,8 +8,8 @@ live = views.Live()
 live.show(runs.trace())
 with live.status():
     runs.prepare()
-trace = runs.trace()
-live.show(trace)
-if trace is not None and trace.rounds:
-    rounds.show(trace)
+player = runs.current()
+live.show(runs.trace())
+if player is not None and player.trace.rounds:
+    rounds.show(player)
 runs.play(live.show)

@@ -400,7 +400,7 @@ def test_plain_text_survives_markdown_on_one_line():
 
 
 @pytest.mark.usefixtures("_hostile")
-def test_downloads_are_the_trace():
+def test_files_hold_the_whole_trace():
     at = page("pages/watch.py")
     at.button(key="run_button").click().run()
     trace = at.session_state[state.RUN].trace
@@ -419,3 +419,14 @@ def test_the_round_table_says_outcomes_in_words_and_marks():
 def test_a_text_without_a_run_says_what_to_do():
     assert "Press Run" in Reader(views.text_html(None)).text
     assert "K + 1 places" in Reader(views.steps_html()).text
+
+
+def test_a_download_during_a_run_holds_what_is_there_when_it_is_asked_for(monkeypatch):
+    """The page is drawn once a second, so a file made of what it was drawn with would lack rounds."""
+    files = []
+    monkeypatch.setattr(views.st, "download_button", lambda _label, data, **_: files.append(data))
+    player = runs.Player(part_run(1))
+    views.downloads(player)
+    list(player.play())
+    assert files[0]() == player.trace.to_csv()
+    assert files[1]() == player.trace.to_json()

@@ -9,20 +9,20 @@ import streamlit as st
 from specviz.figures.laws import law_figure
 from specviz.figures.style import MARKS
 from specviz.i18n import _
-from specviz.records import Round, Trace
+from specviz.records import Round
 from specviz.timeline import Row, Step, label, number, rows, steps
-from specviz.ui import controls, shell, state, views
+from specviz.ui import controls, runs, shell, state, views
 
 _CHIP, _FULL = 14, 200  # characters of a token in the table, and where the pointer rests on it
 
 
-def show(trace: Trace) -> None:
+def show(player: runs.Player) -> None:
     """The picker and the table on one side, the laws at one place on the other."""
     left, right = st.columns(2, gap="large")
     with left:
-        round_ = controls.round_of(trace)
+        round_ = controls.round_of(player.trace)
         st.html(table_html(round_) + story_html(round_))
-        views.downloads(trace)
+        views.downloads(player)
     with right:
         step = place(round_)
         st.html(step_html(step))

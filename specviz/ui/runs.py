@@ -114,7 +114,7 @@ def ask() -> None:
 
 def stop() -> None:
     """Stop was pressed."""
-    player = _player()
+    player = current()
     if player is not None:
         player.stop()
     state.put(state.ASKED, None)
@@ -122,19 +122,19 @@ def stop() -> None:
 
 def running() -> bool:
     """Whether rounds are being played, or about to be."""
-    player = _player()
+    player = current()
     return state.get(state.ASKED) is not None or (player is not None and player.running)
 
 
 def trace() -> sv.Trace | None:
     """Everything so far, or None before the first run."""
-    player = _player()
+    player = current()
     return None if player is None else player.trace
 
 
 def error() -> str | None:
     """What went wrong, in a sentence."""
-    player = _player()
+    player = current()
     return state.get(state.ERROR) or (None if player is None else player.error)
 
 
@@ -157,7 +157,7 @@ def prepare() -> None:
 
 def play(show: Callable[[sv.Trace], None]) -> None:
     """Play rounds and show them; once a second, and at the end, draw the whole page again."""
-    player = _player()
+    player = current()
     if player is None or not player.running:
         return
     started = shown = time.monotonic()
@@ -172,6 +172,7 @@ def play(show: Callable[[sv.Trace], None]) -> None:
     rerun()
 
 
-def _player() -> Player | None:
+def current() -> Player | None:
+    """The player of the last run, or None before the first."""
     player: Player | None = state.get(state.RUN)
     return player

@@ -167,12 +167,12 @@ def numbers_html(trace: Trace) -> str:
     return f'<dl class="sv-numbers">{cells}</dl>'
 
 
-def downloads(trace: Trace) -> None:
-    """The trace as files, made when asked for."""
+def downloads(player: runs.Player) -> None:
+    """The trace as files, made when asked for: everything until then, also while rounds are being played."""
     with st.container(horizontal=True, gap="small"):
         st.download_button(
             _("Download CSV"),
-            lambda: trace.to_csv() or "",
+            lambda: player.trace.to_csv() or "",
             file_name="specviz.csv",
             mime="text/csv",
             on_click="ignore",
@@ -180,7 +180,7 @@ def downloads(trace: Trace) -> None:
         )
         st.download_button(
             _("Download JSON"),
-            lambda: trace.to_json() or "",
+            lambda: player.trace.to_json() or "",
             file_name="specviz.json",
             mime="application/json",
             on_click="ignore",
