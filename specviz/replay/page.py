@@ -20,8 +20,9 @@ from specviz.replay.payload import payload
 from specviz.timeline import label
 
 _STAGE = Path(__file__).parents[1] / "ui" / "stage"
+_SHEETS = ("stage", "panels", "sizes")  # later ones adjust the earlier
 _IMPORT = re.compile(r'^import [^;]*? from "\./([a-z]+)\.mjs";\n', re.MULTILINE)
-_EXPORT = re.compile(r"^export (?=(?:const|function|class) )", re.MULTILINE)
+_EXPORT = re.compile(r"^export (?=(?:const|async|function|class) )", re.MULTILINE)
 
 _PAGE = """<!doctype html>
 <html lang="en" class="stage-page">
@@ -104,7 +105,7 @@ def script() -> str:
 
 @cache
 def style() -> str:
-    return (_STAGE / "stage.css").read_text(encoding="utf-8")
+    return "\n".join((_STAGE / f"{name}.css").read_text(encoding="utf-8") for name in _SHEETS)
 
 
 def _hash(text: str) -> str:

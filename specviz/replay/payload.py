@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -108,11 +109,12 @@ def _draw(round_: Round, step: Step) -> dict[str, Any]:
     """A token drawn from a law: the law's rows and tail, and where the uniform fell."""
     law = step.law
     assert law is not None
+    law = _with_rejected(round_, law)
     prob = {"draft": _draft_prob, "residual": _residual_prob, "bonus": _target_prob}[law.kind]
     columns: list[Callable[[Any], float]] = (
         [_target_prob, _draft_prob, _residual_prob] if law.kind == "residual" else [prob]
     )
-    rows = _rows(law, prob)
+    rows = _rows(law, prob, SHOWN - 1 if law.kind == "residual" else SHOWN)
     greedy = (round_.final if step.node is None else round_.nodes[step.node]).target_gap is not None  # type: ignore[union-attr]
     return {
         "u": None if greedy else number(law.uniform),
@@ -129,7 +131,7 @@ def _judge(round_: Round, step: Step) -> dict[str, Any]:
     assert law is not None
     q = round_.nodes[trial.node].draft_prob
     r, accept = timeline.apart(trial.r, trial.accept_prob)
-    rows = _rows(law, lambda c: max(c.target_prob, c.draft_prob), SHOWN - 1)
+    rows = _rows(law, lambda c: max(c.target_prob, c.draft_prob), SHOWN - 2)
     columns: list[Callable[[Any], float]] = [_target_prob, _draft_prob]
     return {
         "ok": int(trial.accepted),
@@ -159,6 +161,19 @@ def _emit(round_: Round, _step: Step) -> dict[str, Any]:
     """How far the text grew, and what the target's cache now holds: for the text, and for drafts that fell."""
     fallen = len(round_.nodes) - len(round_.accepted)
     return {"e": len(round_.emitted), "cache": [round_.start + len(round_.accepted), 0, fallen]}
+
+
+def _with_rejected(round_: Round, law: Law) -> Law:
+    """The law with a row for the token that the draw replaces, which the tail may have held."""
+    if law.rejected is None or law.rejected in [c.token for c in law.rows]:
+        return law
+    fallen = round_.nodes[round_.trials[-1].node].candidate
+    tail = replace(
+        law.tail,
+        target_prob=max(0.0, law.tail.target_prob - fallen.target_prob),
+        draft_prob=max(0.0, law.tail.draft_prob - fallen.draft_prob),
+    )
+    return replace(law, rows=(*law.rows, fallen), tail=tail)
 
 
 def _rows(law: Law, weight: Callable[[Candidate], float], shown: int = SHOWN) -> list[Candidate]:

@@ -17,7 +17,7 @@ export function makeControls({ w, act, go, setSpeed, more }) {
   const speed = h("select", { "aria-label": w.speed }, ...SPEEDS.map((s) => h("option", { value: s, text: fill(w.times, { n: s }) })));
   const done = h("i", { class: "done" });
   const count = h("div", { class: "beat", "aria-hidden": "true" }, done);
-  const rejection = button("next", w.rejection, () => act("rejection"), h("span", { text: w.rejection_short }));
+  const rejection = button("rejected", w.rejection, () => act("rejection"));
   rejection.replaceChildren(h("span", { text: w.rejection_short }), icon("rejected"));
   rejection.classList.add("wide");
   let starts = [0];

@@ -1,0 +1,55 @@
+// Which key asks for what, and whose it is.
+import assert from "node:assert/strict";
+import test from "node:test";
+
+import { asked, taken } from "../../specviz/ui/stage/keys.mjs";
+
+const press = (key, more = {}) => ({ key, timeStamp: 0, ...more });
+
+test("keys and clickers ask for steps, rounds and ends", () => {
+  for (const [key, action] of [
+    [" ", "toggle"],
+    ["ArrowRight", "next"],
+    ["PageDown", "next"],
+    ["ArrowLeft", "back"],
+    ["PageUp", "back"],
+    ["ArrowDown", "nextRound"],
+    ["ArrowUp", "previousRound"],
+    ["Home", "first"],
+    ["End", "last"],
+    ["x", "rejection"],
+    ["?", "help"],
+  ]) {
+    assert.equal(asked(press(key)).action, action);
+  }
+});
+
+test("modified and other keys are somebody else's", () => {
+  for (const more of [{ ctrlKey: true }, { metaKey: true }, { altKey: true }]) assert.equal(asked(press("ArrowRight", more)), null);
+  for (const key of ["a", "Enter", "Tab", "F5", "toString", "constructor"]) assert.equal(asked(press(key)), null);
+});
+
+test("digits go to a round, and two in quick succession to one number", () => {
+  assert.deepEqual(asked(press("3")), { action: "round", to: 3, digits: "3" });
+  assert.equal(asked(press("2", { timeStamp: 500 }), { digits: "1", at: 0 }).to, 12);
+  assert.equal(asked(press("2", { timeStamp: 900 }), { digits: "1", at: 0 }).to, 2);
+  assert.equal(asked(press("0")), null);
+});
+
+function element(selectors, inside = false) {
+  const matches = (list) => list.split(", ").some((one) => selectors.includes(one));
+  return { matches, closest: (list) => (matches(list) ? {} : null), inside };
+}
+const ours = { contains: (node) => node.inside };
+
+test("inputs keep their keys, our scrubber does not, and a button that has the keyboard keeps Space", () => {
+  assert.ok(taken(element(["input"]), "ArrowLeft", ours));
+  assert.ok(taken(element(["select"], true), "ArrowLeft", ours));
+  assert.ok(taken(element(["[role=slider]"]), "ArrowLeft", ours));
+  assert.ok(!taken(element(["input", "input[type=range]"], true), "PageDown", ours));
+  assert.ok(taken(element(["input", "input[type=range]"]), "PageDown", ours));
+  assert.ok(taken(element(["button", ":focus-visible"]), " ", ours));
+  assert.ok(!taken(element(["button"]), " ", ours));
+  assert.ok(!taken(element(["button", ":focus-visible"]), "ArrowLeft", ours));
+  assert.ok(!taken(null, " ", ours));
+});

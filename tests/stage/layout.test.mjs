@@ -1,0 +1,78 @@
+// Sizes, stretches and cells.
+import assert from "node:assert/strict";
+import test from "node:test";
+
+import { lowered } from "../../specviz/ui/stage/dom.mjs";
+import { cells, fill, fit, hang, longest, stretches, valueOf } from "../../specviz/ui/stage/layout.mjs";
+
+test("text is at least 24 pixels on a projector of 1920 x 1080, and shrinks with the window", () => {
+  assert.ok(fit(1920, 1080, true).size * 0.9 >= 24);
+  for (const [w, h] of [[1280, 720], [1024, 768]]) {
+    const { size, narrow } = fit(w, h, true);
+    assert.ok(!narrow);
+    assert.ok(size * 71 <= w + 1 && size * 39.5 <= h + 1);
+  }
+  assert.ok(fit(390, 844, false).narrow);
+});
+
+test("shown numbers come back as numbers", () => {
+  assert.equal(valueOf("0.412"), 0.412);
+  assert.equal(valueOf("1"), 1);
+  assert.equal(valueOf("<0.001"), 0.0005);
+  assert.ok(valueOf("1.20×10⁻⁹") < 1e-5);
+  assert.equal(valueOf("∞"), Infinity);
+  assert.equal(valueOf("–"), 0);
+  assert.equal(valueOf(null), 0);
+});
+
+test("the strip holds the whole law in the order of ids, the rest at its ends", () => {
+  const rows = [
+    [7, "b", "0.500"],
+    [3, "a", "0.200"],
+    [9, "c", "0"],
+  ];
+  const strip = stretches(rows, 0.3, 2, 0.1, 0);
+  assert.deepEqual(strip.map((s) => [s.label, Math.round(s.from * 100), Math.round(s.width * 100), s.drawn]), [
+    [null, 0, 10, false],
+    ["a", 10, 20, false],
+    ["b", 30, 50, true],
+    [null, 80, 20, false],
+  ]);
+  assert.ok(Math.abs(strip.reduce((sum, s) => sum + s.width, 0) - 1) < 1e-12);
+});
+
+test("a law of one token fills the strip", () => {
+  assert.deepEqual(stretches([[1, "x", "1"]], 0, 2, 0, 0), [{ at: 0, label: "x", from: 0, width: 1, drawn: true }]);
+});
+
+test("bars are scaled by the longest, and an empty law does not divide by 0", () => {
+  assert.equal(longest([[1, "x", "0.25", "0.5"]], [2, 3]), 0.5);
+  assert.equal(longest([[1, "x", "0", "0"]], [2, 3]), 1);
+});
+
+test("a long cache is cut, never longer than its room, and adds up", () => {
+  for (const work of [[0, 18, 0], [16, 5, 2], [400, 5, 3], [3, 90, 0], [90, 90, 7]]) {
+    const c = cells(work, 26);
+    assert.equal(c.kept + c.hidden, work[0]);
+    assert.equal(c.fed + c.hiddenFed, work[1]);
+    assert.ok(c.kept + Math.max(c.fed, c.dropped) <= 26, JSON.stringify(c));
+    assert.ok(Object.values(c).every((n) => n >= 0));
+  }
+});
+
+test("a label hangs in the middle of its point, and inside at both ends", () => {
+  assert.equal(hang(0.5), 0.5);
+  assert.equal(hang(0), 0);
+  assert.equal(hang(1), 1);
+});
+
+test("templates are filled in once, and what is not known stays", () => {
+  assert.equal(fill("{a} of {b}, {c}", { a: "{b}", b: 2 }), "{b} of 2, {c}");
+});
+
+test("digits after x, p and q are set low, others stay", () => {
+  globalThis.document = { createElement: (tag) => ({ tag, set textContent(t) { this.text = t; }, append() {} }) };
+  const told = lowered("x12 ~ q3 with u = 0.5: max(0, p1)");
+  assert.deepEqual(told.map((part) => part.text ?? part), ["x", "12", " ~ q", "3", " with u = 0.5: max(0, p", "1", ")"]);
+  delete globalThis.document;
+});
