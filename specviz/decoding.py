@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from types import TracebackType
 
 import numpy as np
@@ -16,7 +16,7 @@ import numpy as np
 from specviz.drafters.base import Drafter
 from specviz.drafters.model import ModelDrafter
 from specviz.errors import ConfigError, LogitsError, PromptError
-from specviz.models.base import Pair
+from specviz.models.base import Pair, check_shape
 from specviz.models.vocabulary import GrowingText
 from specviz.recording import Recorder
 from specviz.records import CacheWork, Round, Sampling, StopReason, Trace, is_whole
@@ -84,8 +84,8 @@ def stream(
     Nothing runs between two rounds, so leaving the loop stops the work; `close()` frees the caches too.
     Arguments as in `speculate`.
     """
-    if not (is_whole(draft_length) and draft_length >= 1):
-        raise ConfigError(f"draft_length (K) must be a whole number of at least 1, got {draft_length!r}")
+    if is_whole(draft_length) and draft_length == 0:
+        raise ConfigError("draft_length (K) must be a whole number of at least 1, got 0; autoregress decodes without")
     return Run(pair, prompt, draft_length, max_new_tokens, sampling, seed, stop)
 
 
@@ -102,18 +102,27 @@ class Run(Iterator[Round]):
         seed: int | None,
         stop: Sequence[str],
     ) -> None:
+        if not isinstance(pair, Pair):
+            raise ConfigError(f"pair must be a Pair, as load_pair() gives, got {type(pair).__name__}")
+        if not (is_whole(draft_length) and draft_length >= 0):
+            raise ConfigError(f"draft_length (K) must be a whole number of at least 1, got {draft_length!r}")
+        if not (sampling is None or isinstance(sampling, Sampling)):
+            raise ConfigError(f"sampling must be a Sampling, as in Sampling(temperature=0.8), got {sampling!r}")
         if not (is_whole(max_new_tokens) and max_new_tokens >= 1):
             raise ConfigError(f"max_new_tokens must be a whole number of at least 1, got {max_new_tokens!r}")
         if seed is not None and not (is_whole(seed) and 0 <= seed < 2**63):
             raise ConfigError(f"seed must be a whole number from 0 to 2^63 - 1, or None, got {seed!r}")
-        if isinstance(stop, str) or not all(isinstance(s, str) and s for s in stop):
+        strings = tuple(stop) if isinstance(stop, Iterable) and not isinstance(stop, str) else (None,)
+        if not all(isinstance(s, str) and s for s in strings):
             raise ConfigError(f"stop must be a list of non-empty strings, got {stop!r}")
+        if strings and pair.tokenizer is None:
+            raise ConfigError("this pair has no tokenizer, so there is no text in which a stop string could be found")
         self._pair = pair
         self._draft_length = int(draft_length)
         self._max_new_tokens = int(max_new_tokens)
         self._sampling = Sampling() if sampling is None else sampling
         self._seed = secrets.randbits(32) if seed is None else int(seed)
-        self._stop = tuple(stop)
+        self._stop = tuple(s for s in strings if s)
         self._prompt = _prompt_tokens(pair, prompt)
         self._prompt_text = prompt if isinstance(prompt, str) else _text_of(pair, self._prompt)
         self._rounds: list[Round] = []
@@ -192,7 +201,7 @@ class Run(Iterator[Round]):
             # Verify: one target pass over the K + 1 positions.
             logits = reader.logits([*tokens, *drafts], len(drafts) + 1)  # [K + 1, V]
             try:
-                target_probs = warp(logits, self._sampling)
+                target_probs = warp(check_shape(logits, len(drafts) + 1, target.vocab_size), self._sampling)
             except LogitsError as error:
                 raise LogitsError(f"target {target.name!r} after {len(tokens)} tokens: {error}") from None
             verified = time.perf_counter()
@@ -234,7 +243,10 @@ def _prompt_tokens(pair: Pair, prompt: Prompt) -> list[int]:
             raise PromptError("this pair has no tokenizer, so the prompt must be token ids, not text")
         ids = pair.tokenizer.encode(prompt)
     else:
-        given = list(prompt)
+        if not isinstance(prompt, Iterable) or isinstance(prompt, bytes | bytearray | dict | set):
+            raise PromptError(f"the prompt must be text or a list of token ids, got {type(prompt).__name__}")
+        given = prompt.tolist() if hasattr(prompt, "tolist") else list(prompt)  # an array or a tensor
+        given = given if isinstance(given, list) else [given]
         ids = [int(i) if is_whole(i) else -1 for i in given]
         if not ids:
             raise PromptError("the prompt holds no token ids; give at least one")

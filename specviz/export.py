@@ -13,6 +13,7 @@ import math
 import os
 import reprlib
 import secrets
+import shutil
 from collections.abc import Callable, Iterator
 from operator import le, lt
 from pathlib import Path
@@ -62,6 +63,7 @@ _RANGES: dict[str, tuple[float, Callable[[Any, Any], bool], float, str]] = {  # 
     "max_new_tokens": (1, lt, 2**63, "1 .. 2^63 - 1"),
     "target_gap": (0, le, math.inf, "[0, inf]"),
 }
+_UNUSABLE = (OSError, ValueError, RuntimeError, TypeError, AttributeError, EOFError)  # not there, not UTF-8, no file ..
 Fault = tuple[str, str, object]  # where, the rule, what is there instead
 
 
@@ -114,7 +116,7 @@ def to_json(trace: Trace, path_or_buffer: Target = None) -> str | None:
 
 
 def from_json(path_or_buffer: str | os.PathLike[str] | IO[str] | IO[bytes]) -> Trace:
-    """Read what `to_json` wrote: a path, an open file, or the JSON itself (a string that begins with "{").
+    """Read what `to_json` wrote: a path, an open file, or the JSON itself (bytes, or a string that begins with "{").
 
     Raises TraceError, with the place in the file, for everything that is not a whole trace of this schema version.
     """
@@ -238,8 +240,7 @@ def _respell_gaps(raw: dict[str, Any], old: object, new: object) -> None:
     """Change a target_gap of plain JSON, in nodes and final draws, whatever else is wrong with it."""
     for round_ in _items(raw.get("rounds")):
         for drawn in _items([*_items(round_.get("nodes")), round_.get("final")]):
-            if drawn.get("target_gap") == old:
-                drawn["target_gap"] = new
+            drawn.update({"target_gap": new} if drawn.get("target_gap") == old else {})
 
 
 def _items(raw: object) -> list[dict[str, Any]]:
@@ -248,16 +249,19 @@ def _items(raw: object) -> list[dict[str, Any]]:
 
 def _content(source: Any) -> tuple[str, bytes]:
     """What to call it in a message, and its bytes in UTF-8 without a byte order mark."""
-    given = isinstance(source, str) and source.lstrip("\ufeff \t\r\n").startswith("{")
+    given = isinstance(source, bytes) or (isinstance(source, str) and source.lstrip("\ufeff \t\r\n")[:1] == "{")
     named = isinstance(source, str | os.PathLike)
     where = "the text" if given else str(source) if named else str(getattr(source, "name", "the file"))
     try:
         read = source if given else Path(source).expanduser().read_bytes() if named else source.read()
-        content = read.encode() if isinstance(read, str) else read
-    except (OSError, ValueError, RuntimeError) as error:  # not there, a folder, NUL in the name, not UTF-8, no home
-        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise TraceError(f"{where[:300]} cannot be read ({reason}). Name the JSON file of a trace.") from None
+        content = read.encode() if isinstance(read, str) else bytes(read)
+    except _UNUSABLE as error:
+        raise TraceError(f"{where[:300]} cannot be read ({_why(error)}). Name the JSON file of a trace.") from None
     return where, content.removeprefix(codecs.BOM_UTF8)
+
+
+def _why(error: Exception) -> str:
+    return error.strerror if isinstance(error, OSError) and error.strerror else str(error)
 
 
 def _save(target: Any, render: Callable[[Path | None], Any]) -> str | None:
@@ -265,7 +269,12 @@ def _save(target: Any, render: Callable[[Path | None], Any]) -> str | None:
     if target is None:
         return str(render(None))
     if isinstance(target, str | os.PathLike):
-        _replace(target, render)
+        try:
+            _replace(target, render)
+        except _UNUSABLE as error:
+            raise TraceError(f"{target!s:.300} cannot be written ({_why(error)}). Name another file.") from None
+    elif not hasattr(target, "write"):
+        raise TraceError(f"a trace is written to a path or an open file, not to {type(target).__name__}")
     else:
         text = render(None)
         try:
@@ -281,9 +290,11 @@ def _replace(path: str | os.PathLike[str], write: Callable[[Path], object]) -> N
     if final.exists() and not final.is_file():
         write(final)  # a device or a pipe, which must not be replaced
         return
-    temporary = final.with_name(f".{secrets.token_hex(4)}-{final.name}")
+    temporary = final.with_name(f".{secrets.token_hex(4)}{''.join(final.suffixes[-1:])}")  # pandas compresses by suffix
     try:
         write(temporary)
+        if final.exists():
+            shutil.copymode(final, temporary)
         temporary.replace(final)
     finally:
         temporary.unlink(missing_ok=True)

@@ -175,11 +175,11 @@ def compare(speculative: Trace | Sequence[Trace], plain: Trace | Sequence[Trace]
         raise ConfigError("compare needs speculative runs of one draft length, and plain runs of the same target")
     with_draft, alone = times(speculative), times(plain)
     rate = alpha(speculative).estimate
-    cost_ratio = alone.verify_s / with_draft.draft_pass_s
-    known = not math.isnan(rate) and cost_ratio > 0
+    cost_ratio = _ratio(alone.verify_s, with_draft.draft_pass_s)
+    known = not math.isnan(rate) and 0 < cost_ratio < math.inf
     return Comparison(
         cost_ratio=cost_ratio,
-        speedup=with_draft.tokens_per_s / alone.tokens_per_s,
+        speedup=_ratio(with_draft.tokens_per_s, alone.tokens_per_s),
         predicted=theory.speedup(rate, cost_ratio, lengths.pop()) if known else math.nan,
         best_draft_length=theory.best_draft_length(rate, cost_ratio) if known else 0,
     )
@@ -206,6 +206,10 @@ def _gap_at(trace: Trace, position: int) -> float | None:
             return node.target_gap if node else round_.final.target_gap if round_.final else None
         position -= len(round_.emitted)
     return None
+
+
+def _ratio(one: float, other: float) -> float:
+    return one / other if other else math.nan
 
 
 def _several(traces: Trace | Sequence[Trace]) -> Sequence[Trace]:

@@ -28,6 +28,14 @@ if TYPE_CHECKING:
 
 SCHEMA_VERSION = 1
 
+_TINY = 5e-324  # the least double above 0
+_WARP: tuple[tuple[str, type, float, float, str], ...] = (  # field, its type, least, most, what is allowed
+    ("temperature", float, 0, 1.7976931348623157e308, "be 0 (greedy) or a positive number"),
+    ("top_k", int, 1, math.inf, "be a whole number of at least 1, or None for no limit"),
+    ("top_p", float, _TINY, 1, "lie in (0, 1], or be None for no limit"),
+    ("min_p", float, 0, 1, "lie in [0, 1], or be None for no limit"),
+)
+
 Source = Literal["residual", "bonus"]
 StopReason = Literal["eos", "length", "stop", "context", "cancelled"]
 
@@ -46,17 +54,18 @@ class Sampling:
     min_p: float | None = None
 
     def __post_init__(self) -> None:
-        if not (is_real(self.temperature) and 0 <= self.temperature < math.inf):
-            raise ConfigError(f"temperature must be 0 (greedy) or a positive number, got {self.temperature!r}")
-        if self.top_k is not None and not (is_whole(self.top_k) and self.top_k >= 1):
-            raise ConfigError(f"top_k must be a whole number of at least 1, or None for no limit, got {self.top_k!r}")
-        if self.top_p is not None and not (is_real(self.top_p) and 0 < self.top_p <= 1):
-            raise ConfigError(f"top_p must lie in (0, 1], or be None for no limit, got {self.top_p!r}")
-        if self.min_p is not None and not (is_real(self.min_p) and 0 <= self.min_p <= 1):
-            raise ConfigError(f"min_p must lie in [0, 1], or be None for no limit, got {self.min_p!r}")
-        for name, kind in (("temperature", float), ("top_k", int), ("top_p", float), ("min_p", float)):
+        for name, kind, least, most, allowed in _WARP:
             value = getattr(self, name)
-            object.__setattr__(self, name, None if value is None else kind(value))  # numpy's numbers become Python's
+            if value is None and name != "temperature":
+                continue
+            right_kind = is_whole(value) if kind is int else is_real(value)
+            try:
+                plain = kind(value) if right_kind else math.nan  # numpy's numbers become Python's
+            except (OverflowError, ValueError):
+                plain = math.nan
+            if not least <= plain <= most:
+                raise ConfigError(f"{name} must {allowed}, got {value!r}")
+            object.__setattr__(self, name, plain)
 
     @property
     def greedy(self) -> bool:
@@ -249,7 +258,7 @@ class Trace:
 
     @staticmethod
     def from_json(path_or_buffer: str | os.PathLike[str] | IO[str] | IO[bytes]) -> Trace:
-        """Read a trace that `to_json` wrote: a path, an open file, or the text itself. Raises TraceError when it is none."""
+        """Read what `to_json` wrote: a path, an open file, or the text. Raises TraceError when it is no trace."""
         from specviz import export
 
         return export.from_json(path_or_buffer)

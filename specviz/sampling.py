@@ -95,7 +95,7 @@ def verify(
 
     target_probs: [K + 1, V]. draft_probs: [K, V], the laws the tokens were drawn from. draft_tokens: [K].
     r: [K] uniforms in [0, 1). u: the final draw's uniform in [0, 1). K may be 0.
-    Raises ConfigError when the shapes do not fit.
+    Raises ConfigError when the shapes do not fit, or a row is no law, or a uniform lies outside [0, 1).
     Source: Leviathan et al. 2023 (arXiv 2211.17192), Algorithm 1; strict "<" since r can be exactly 0.
     """
     p, q, r = (np.asarray(a, dtype=np.float64) for a in (target_probs, draft_probs, r))
@@ -110,7 +110,11 @@ def verify(
             f"verify needs target_probs [K + 1, V], draft_probs [K, V], draft_tokens [K] and r [K]; "
             f"got {p.shape}, {q.shape}, ({n_drafts},) and {r.shape}"
         )
+    if not (_are_laws(p) and _are_laws(q) and ((r >= 0) & (r < 1)).all() and 0 <= u < 1):
+        raise ConfigError("verify needs laws that sum to 1, and uniforms r and u in [0, 1)")
     for i, token in enumerate(draft_tokens):
+        if not 0 <= token < p.shape[1]:
+            raise ConfigError(f"draft_tokens must be ids from 0 to {p.shape[1] - 1}, got {token!r}")
         if not r[i] < accept_prob(p[i, token], q[i, token]):
             return Verdict(i, draw(residual(p[i], q[i]), u), "residual")
     return Verdict(n_drafts, draw(p[n_drafts], u), "bonus")
@@ -123,6 +127,10 @@ def top2_gap(logits: npt.ArrayLike) -> Floats:
         return np.full(values.shape[:-1], np.inf)
     top = np.partition(values, -2, axis=-1)
     return top[..., -1] - top[..., -2]
+
+
+def _are_laws(probs: Floats) -> bool:
+    return bool((np.abs(probs.sum(axis=-1) - 1.0) < 1e-6).all())  # False for NaN
 
 
 def _not_a_law(best: Floats) -> str:

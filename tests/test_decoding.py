@@ -333,3 +333,76 @@ def generous_play(run: sv.Run, uniforms: list[float]) -> sv.Trace:
 
     run._generator = run._play(ScriptedGenerator(uniforms))  # type: ignore[arg-type]
     return run.finish()
+
+
+class TestMisuse:
+    """What people pass by mistake gets one sentence, and nothing is silently ignored."""
+
+    @pytest.mark.parametrize(
+        ("options", "sentence"),
+        [
+            ({"sampling": 0.5}, r"sampling must be a Sampling, as in Sampling\(temperature=0\.8\), got 0\.5"),
+            ({"sampling": sv.Sampling}, "sampling must be a Sampling"),
+            ({"stop": None}, "stop must be a list of non-empty strings, got None"),
+            ({"stop": ["a"]}, "this pair has no tokenizer, so there is no text"),
+        ],
+    )
+    def test_options_of_the_wrong_kind(self, options, sentence):
+        with pytest.raises(sv.ConfigError, match=sentence):
+            sv.speculate(toy_pair(), [0], **options)
+
+    @pytest.mark.parametrize("prompt", [None, 5, b"\0\1", {0, 1}, {0: 1}, object()])
+    def test_prompts_of_the_wrong_kind(self, prompt):
+        with pytest.raises(sv.PromptError, match="the prompt must be text or a list of token ids, got"):
+            sv.speculate(toy_pair(), prompt)
+
+    def test_arrays_tensors_and_generators_of_ids_are_prompts(self):
+        import torch
+
+        prompts = ([0, 1], (0, 1), np.array([0, 1]), torch.tensor([0, 1]), (i for i in (0, 1)))
+        assert len({sv.speculate(toy_pair(), p, seed=0, max_new_tokens=5).tokens for p in prompts}) == 1
+
+    @pytest.mark.parametrize("pair", [None, "bundled", (1, 2)])
+    def test_what_is_no_pair(self, pair):
+        with pytest.raises(sv.ConfigError, match="pair must be a Pair"):
+            sv.speculate(pair, [0])
+        with pytest.raises(sv.ConfigError, match="Pair takes two models of specviz"):
+            sv.Pair(pair, pair)
+
+    def test_a_model_that_answers_in_another_shape(self):
+        class Wide(TableModel):
+            def open(self) -> Reader:
+                reader = TableReader(self)
+                reader._feed = lambda _, n: np.zeros((n, 6))
+                return reader
+
+        wide, right = Wide(random_law(1, 5), 5), TableModel(random_law(1, 5), 5)
+        for pair in (sv.Pair(wide, right), sv.Pair(right, wide)):
+            with pytest.raises(sv.LogitsError, match=r"logits of shape \(., 6\) instead of \(., 5\)"):
+                sv.speculate(pair, [0])
+
+    def test_a_reader_that_failed_does_not_answer_from_a_torn_cache(self):
+        calls = iter([RuntimeError("once")])
+
+        def law(tokens):
+            for error in calls:
+                raise error
+            return random_law(1, 5)(tokens)
+
+        reader = TableModel(law, 5).open()
+        with pytest.raises(RuntimeError, match="once"):
+            reader.logits([0, 1], 1)
+        with pytest.raises(sv.ModelError, match="this reader failed before"):
+            reader.logits([0, 1], 1)
+
+    def test_a_huge_draft_length_is_cut_before_it_takes_memory(self):
+        assert len(sv.speculate(toy_pair(), [0], draft_length=10**12, max_new_tokens=9, seed=0).tokens) == 9
+
+    @pytest.mark.parametrize("size", [0, -1, 2.5, "3", None])
+    def test_a_toy_of_no_size(self, size):
+        with pytest.raises(sv.ConfigError, match="vocab_size must be a whole number"):
+            TableModel(random_law(1, 5), size)
+
+    def test_a_toy_whose_end_is_outside(self):
+        with pytest.raises(sv.ConfigError, match="eos must be an id from 0 to 4, or None, got 9"):
+            TableModel(random_law(1, 5), 5, eos=9)

@@ -248,7 +248,7 @@ def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path, monkeypat
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(Path, "write_bytes", full)
-    with pytest.raises(OSError, match="No space left"):
+    with pytest.raises(sv.TraceError, match=r"cannot be written \(No space left on device\)\. Name another"):
         toy_trace().to_json(path)
     assert [p.name for p in tmp_path.iterdir()] == ["t.json"]
     assert path.read_text() == "old"

@@ -10,6 +10,7 @@ from safetensors.torch import load_file, save_file
 from transformers import (
     AutoConfig,
     AutoModelForCausalLM,
+    BertConfig,
     BloomConfig,
     GenerationConfig,
     GPT2Config,
@@ -18,6 +19,7 @@ from transformers import (
     MistralConfig,
     OPTConfig,
     Qwen3Config,
+    RobertaConfig,
     T5Config,
 )
 
@@ -112,6 +114,32 @@ def test_an_encoder_decoder_model_is_refused_in_a_sentence(tmp_path, pair):
         sv.load_pair(tmp_path)
 
 
+def test_a_model_that_sees_later_tokens_is_refused(pair):
+    config = BertConfig(**SMALL, intermediate_size=64, max_position_embeddings=64)
+    with pytest.raises(sv.LoadError, match="lets a token see those after it, so it is no decoder"):
+        build(config, vocabulary=pair.tokenizer)
+
+
+def test_trap17_a_model_with_positions_of_its_own_counts_them_itself(pair):
+    config = RobertaConfig(
+        **SMALL, intermediate_size=64, max_position_embeddings=64, is_decoder=True, pad_token_id=1
+    )  # its positions begin at pad_token_id + 1
+    model = build(config, vocabulary=pair.tokenizer)
+    assert not model.takes_positions
+    ids = torch.tensor([[5, 6, 7, 8]])
+    with torch.no_grad():
+        want = model.model(ids).logits[0, -2:].numpy()
+    reader = model.open()
+    reader.logits([5, 6, 9], 1)
+    np.testing.assert_allclose(reader.logits([5, 6, 7, 8], 2), want, atol=1e-4 * np.abs(want).max())
+
+
+def test_a_token_without_a_row_gets_one_sentence(pair):
+    model = build(LlamaConfig(**{**SMALL, "vocab_size": SIZE - 8}, **HEADS), vocabulary=pair.tokenizer)
+    with pytest.raises(sv.PromptError, match=r"has no row for token 2047: its embedding ends at 2039"):
+        sv.speculate(sv.Pair(model, model, pair.tokenizer), [SIZE - 1])
+
+
 class TestVocabularies:
     def test_trap7_the_first_token_that_differs_is_named(self, tmp_path):
         shutil.copytree(BUNDLED / "draft", tmp_path / "d")
@@ -122,7 +150,8 @@ class TestVocabularies:
         vocab[seven], vocab[eight] = 8, 7
         path.write_text(json.dumps(data))
         with pytest.raises(
-            sv.VocabularyError, match=r"do not share a vocabulary: token 7 is '.' in .* Choose two models"
+            sv.VocabularyError,
+            match=r"do not share a vocabulary: token 7 is .* in the target's and is .* Choose two models",
         ):
             sv.load_pair(draft=tmp_path / "d")
 
@@ -160,6 +189,9 @@ class TestLoading:
             ("./nothing", "there is no folder"),
             ("owner/model-that-is-nowhere", "owner/model-that-is-nowhere: cannot load its tokenizer"),
             (" ", "there is no folder ' '"),
+            ("", "there is no folder ''"),
+            ("~nosuchuser/x", "cannot be a model's name"),
+            ("x" * 5000, "cannot be a model's name"),
         ],
     )
     def test_a_name_that_is_no_model_gets_one_sentence(self, name, sentence):
@@ -188,6 +220,32 @@ class TestLoading:
         config = json.loads((tmp_path / "d" / "config.json").read_text())
         (tmp_path / "d" / "config.json").write_text(json.dumps({**config, "tie_word_embeddings": False}))
         with pytest.raises(sv.LoadError, match="lm_head"):
+            sv.load_pair(draft=tmp_path / "d")
+
+    def test_trap19_a_config_of_fewer_layers_than_the_weights_stops_with_an_error(self, tmp_path):
+        shutil.copytree(BUNDLED / "draft", tmp_path / "d")
+        config = json.loads((tmp_path / "d" / "config.json").read_text())
+        (tmp_path / "d" / "config.json").write_text(json.dumps({**config, "num_hidden_layers": 1}))
+        with pytest.raises(sv.LoadError, match=r"holds weights of more layers \(model\.layers\.1\."):
+            sv.load_pair(draft=tmp_path / "d")
+
+    def test_code_that_comes_with_a_model_never_runs_and_nobody_is_asked(self, tmp_path, monkeypatch):
+        folder, mark = tmp_path / "evil", tmp_path / "ran"
+        shutil.copytree(BUNDLED / "draft", folder)
+        config = json.loads((folder / "config.json").read_text())
+        code = {"AutoConfig": "evil.C", "AutoModelForCausalLM": "evil.M"}
+        (folder / "config.json").write_text(json.dumps({**config, "model_type": "evil", "auto_map": code}))
+        (folder / "evil.py").write_text(f"open({str(mark)!r}, 'w').close()\nC = M = None\n")
+        monkeypatch.setattr("builtins.input", lambda *_: pytest.fail("nobody may be asked"))
+        with pytest.raises(sv.LoadError, match="cannot load"):
+            sv.load_pair(folder)
+        assert not mark.exists()
+
+    def test_pickled_weights_are_refused(self, tmp_path):
+        shutil.copytree(BUNDLED / "draft", tmp_path / "d")
+        torch.save(load_file(tmp_path / "d" / "model.safetensors"), tmp_path / "d" / "pytorch_model.bin")
+        (tmp_path / "d" / "model.safetensors").unlink()
+        with pytest.raises(sv.LoadError, match="cannot load it"):
             sv.load_pair(draft=tmp_path / "d")
 
     def test_a_torn_weights_file_gets_one_sentence(self, tmp_path):

@@ -1,5 +1,7 @@
 """One token: the warp, the draw, the accept rule."""
 
+from fractions import Fraction
+
 import hypothesis.extra.numpy as hnp
 import numpy as np
 import pytest
@@ -88,6 +90,8 @@ class TestWarp:
             ({"temperature": float("nan")}, "temperature must be 0"),
             ({"temperature": float("inf")}, "temperature must be 0"),
             ({"temperature": "hot"}, "temperature must be 0"),
+            ({"temperature": 10**400}, "temperature must be 0"),
+            ({"top_p": Fraction(1, 10**400)}, "top_p must lie"),
             ({"top_k": 0}, "top_k must be a whole number of at least 1, or None for no limit, got 0"),
             ({"top_k": 2.5}, "top_k must be a whole number"),
             ({"top_k": True}, "top_k must be a whole number"),
@@ -178,6 +182,26 @@ class TestVerify:
         p, q, r = (p[:3] if shape == "p" else p), (q[:, :4] if shape == "q" else q), (r[:2] if shape == "r" else r)
         with pytest.raises(sv.ConfigError, match=r"verify needs target_probs \[K \+ 1, V\]"):
             verify(p, q, [0, 1, 0], r, 0.5)
+
+    @pytest.mark.parametrize(
+        "change",
+        [
+            {"r": [0.5, 0.5, 1.0]},
+            {"r": [0.5, 0.5, np.nan]},
+            {"u": 1.0},
+            {"u": np.nan},
+            {"draft_tokens": [0, 1, -1]},
+            {"draft_tokens": [0, 1, 5]},
+            {"target_probs": np.full((4, 5), np.nan)},
+            {"draft_probs": np.full((3, 5), 0.3)},
+        ],
+        ids=str,
+    )
+    def test_what_is_no_law_no_uniform_or_no_token_is_refused(self, change):
+        right = {"target_probs": self.P, "draft_probs": self.Q, "draft_tokens": [0, 1, 0], "r": [0.5] * 3, "u": 0.5}
+        verify(**right)
+        with pytest.raises(sv.ConfigError):
+            verify(**{**right, **change})
 
     @given(laws(2), st.lists(UNIFORM, min_size=4, max_size=4), st.data())
     def test_the_same_acceptances_as_transformers(self, two, r, data):

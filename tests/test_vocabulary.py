@@ -99,6 +99,19 @@ def test_trap16_bos_is_added_once():
     assert vocabulary.encode("a").count(1) == 1
 
 
+@pytest.mark.parametrize("template", ["$A <|endoftext|>", "<|endoftext|> $A <|endoftext|>", "<|endoftext|> $A"])
+def test_trap16_an_end_token_that_the_tokenizer_appends_is_left_out(pair, template):
+    t = Tokenizer.from_str(pair.tokenizer.tokenizer.backend_tokenizer.to_str())
+    t.post_processor = processors.TemplateProcessing(single=template, special_tokens=[("<|endoftext|>", 0)])
+    end = "<|endoftext|>"
+    vocabulary = Vocabulary(PreTrainedTokenizerFast(tokenizer_object=t, bos_token=end, eos_token=end))
+    before = [0] if template.startswith("<") else []
+    plain = pair.tokenizer.encode("It is")
+    assert vocabulary.encode("It is") == before + plain
+    assert vocabulary.encode("It is" + end) == [*before, *plain, 0]  # this one the user typed
+    assert vocabulary.encode(end + "It is") == [0, *plain]
+
+
 def test_trap15_an_empty_prompt_starts_from_bos_or_is_refused(pair):
     assert pair.tokenizer.encode("") == [0]
     with pytest.raises(sv.PromptError, match=r"the prompt is empty and this model has no begin-of-text token"):

@@ -8,9 +8,9 @@ import numpy as np
 
 from specviz.drafters.base import Proposal
 from specviz.errors import LogitsError
-from specviz.models.base import Model
+from specviz.models.base import Model, check_shape
 from specviz.records import CacheWork, Sampling
-from specviz.sampling import draw, warp
+from specviz.sampling import Floats, draw, warp
 
 
 class ModelDrafter:
@@ -38,18 +38,18 @@ class ModelDrafter:
         text = list(tokens)
         drafted: list[int] = []
         uniforms: list[float] = []
-        laws = np.empty((draft_length, self._vocab_size))  # [K, V]
+        laws: list[Floats] = []
         while len(drafted) < draft_length and not (drafted and drafted[-1] in eos):
             if self._context_length is not None and len(text) > self._context_length:
                 break  # the draft's context is full: the target goes on alone
             try:
-                law = warp(self._reader.logits(text, 1), sampling)[0]
+                law = warp(check_shape(self._reader.logits(text, 1), 1, self._vocab_size), sampling)[0]
             except LogitsError as error:
                 raise LogitsError(f"draft {self._name!r} at token {len(text)}: {error}") from None
             u = float(rng.random())
-            laws[len(drafted)] = law
+            laws.append(law)
             token = draw(law, u)
             drafted.append(token)
             uniforms.append(u)
             text.append(token)
-        return Proposal(tuple(drafted), tuple(uniforms), laws[: len(drafted)])
+        return Proposal(tuple(drafted), tuple(uniforms), np.array(laws).reshape(len(laws), self._vocab_size))

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from specviz.errors import VocabularyError
+from specviz.errors import ConfigError, LogitsError, ModelError, VocabularyError
 from specviz.models.vocabulary import Vocabulary
 from specviz.records import CacheWork
 
@@ -46,17 +46,22 @@ class Reader(ABC):
 
     def __init__(self) -> None:
         self._held: list[int] = []  # the tokens that the cache has seen
+        self._failed = False
         self.work = CacheWork()  # since the reader was opened
 
     def logits(self, tokens: Sequence[int], n: int) -> npt.NDArray[np.floating[Any]]:
         """The logits after each of the last n tokens, [n, V]. 1 <= n <= len(tokens)."""
         tokens = list(tokens)
+        if self._failed:
+            raise ModelError("this reader failed before, and its cache is torn. Open another one.")
         held = self._held
+        self._failed = True  # until all that follows has worked
         reused = min(_common_prefix(held, tokens), len(tokens) - n) if self.can_drop else 0
         dropped = len(held) - reused
         if dropped and self.can_drop:
             self._drop(dropped)
         answer = self._feed(tokens[reused:], n)
+        self._failed = False
         self._held = tokens
         done = self.work
         self.work = CacheWork(done.reused + reused, done.fed + len(tokens) - reused, done.dropped + dropped)
@@ -75,7 +80,8 @@ class Reader(ABC):
 class Pair:
     """A target, the draft that guesses for it, and the tokenizer they share (None: prompts are ids, texts are empty).
 
-    Raises VocabularyError when the two models answer over vocabularies of different sizes.
+    Raises VocabularyError when the two models answer over vocabularies of different sizes, and ConfigError for what is
+    no model of the protocol (a model of transformers goes through `from_transformers`).
     """
 
     target: Model
@@ -83,6 +89,12 @@ class Pair:
     tokenizer: Vocabulary | None = None
 
     def __post_init__(self) -> None:
+        has_vocabulary = self.tokenizer is None or isinstance(self.tokenizer, Vocabulary)
+        if not (hasattr(self.target, "open") and hasattr(self.draft, "open") and has_vocabulary):
+            raise ConfigError(
+                "Pair takes two models of specviz, and a Vocabulary or None; "
+                "use Pair.from_transformers(target, draft, tokenizer) for loaded models of transformers."
+            )
         if self.target.vocab_size != self.draft.vocab_size:
             raise VocabularyError(
                 f"the target answers over {self.target.vocab_size} tokens and the draft over {self.draft.vocab_size}: "
@@ -100,6 +112,13 @@ class Pair:
 
         vocabulary = Vocabulary(tokenizer)
         return Pair(HFModel(target, vocabulary), HFModel(draft, vocabulary), vocabulary)
+
+
+def check_shape(logits: npt.NDArray[np.floating[Any]], n: int, vocab_size: int) -> npt.NDArray[np.floating[Any]]:
+    """The logits themselves. Raises LogitsError when a model answered with another shape than [n, vocab_size]."""
+    if np.shape(logits) != (n, vocab_size):
+        raise LogitsError(f"it answered with logits of shape {np.shape(logits)} instead of ({n}, {vocab_size})")
+    return logits
 
 
 def _common_prefix(held: list[int], tokens: list[int]) -> int:

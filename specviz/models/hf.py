@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import itertools
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy.typing as npt
 import torch
 from transformers import DynamicCache, PreTrainedModel
 
-from specviz.errors import LoadError
+from specviz.errors import LoadError, PromptError
 from specviz.models.base import Reader
 from specviz.models.vocabulary import Vocabulary
 
@@ -21,9 +22,9 @@ class HFModel:
     """A causal language model of transformers.
 
     Rows of the output layer beyond the tokenizer (padding) are cut; an id that the tokenizer does not know gets -inf.
-    can_drop: whether the cache survived the self-check (several tokens in one pass, then a rollback, must give the
-    same logits as no cache at all); where it did not, every call feeds the whole text again.
-    Raises LoadError for an encoder-decoder model.
+    can_drop: whether the cache survived the self-check (several tokens in one pass, then a rollback, must give what
+    the model alone gives without a cache); where it did not, every call feeds the whole text again.
+    Raises LoadError for an encoder-decoder model, and for one whose logits depend on later tokens.
     """
 
     def __init__(self, model: PreTrainedModel, vocabulary: Vocabulary, name: str | None = None) -> None:
@@ -41,8 +42,9 @@ class HFModel:
         accepted = inspect.signature(model.forward).parameters
         self.takes_positions = "position_ids" in accepted
         self.takes_logits_to_keep = "logits_to_keep" in accepted
+        self.n_rows: int = model.get_input_embeddings().num_embeddings
         self.can_drop = True
-        self.can_drop = _cache_is_sound(self)
+        self._check()
 
     @property
     def n_parameters(self) -> int:
@@ -50,6 +52,43 @@ class HFModel:
 
     def open(self) -> Reader:
         return HFReader(self)
+
+    def _check(self) -> None:
+        """Compare with the model alone, without our cache and positions: first causality, then our way to feed it."""
+        known = [i for i in range(min(self.vocab_size, self.n_rows)) if i not in self.unknown]
+        ids = (known[: 2 * CHECK_TOKENS] * 2 * CHECK_TOKENS)[: 2 * CHECK_TOKENS]
+        first, other = ids[:CHECK_TOKENS], [*ids[: CHECK_TOKENS - 3], *ids[CHECK_TOKENS : CHECK_TOKENS + 3]]
+        want, want_other = self._alone(first), self._alone(other)  # [CHECK_TOKENS, V]
+        if not self._close(want[: CHECK_TOKENS - 3], want_other[: CHECK_TOKENS - 3]):
+            raise LoadError(
+                f"{self.name} lets a token see those after it, so it is no decoder: its laws would change with the "
+                "drafts. Choose a causal language model."
+            )
+        ways = itertools.product(sorted({self.takes_positions, False}, reverse=True), (True, False))
+        for takes_positions, can_drop in ways:
+            self.takes_positions, self.can_drop = takes_positions, can_drop
+            try:
+                reader = HFReader(self)
+                reader.logits(first[:2], 1)
+                if self._close(reader.logits(first, 3), want[-3:]) and self._close(
+                    reader.logits(other, 3), want_other[-3:]
+                ):
+                    return
+            except Exception:  # a cache or positions that this family does not understand fail in many ways
+                continue
+        raise LoadError(f"{self.name} answers differently from one pass to the next, so it cannot be decoded exactly.")
+
+    @torch.inference_mode()
+    def _alone(self, tokens: list[int]) -> npt.NDArray[np.floating[Any]]:
+        ids = torch.tensor([tokens], device=self.model.device)
+        return self.model(input_ids=ids, use_cache=False).logits[0, :, : self.vocab_size].float().cpu().numpy()
+
+    def _close(self, got: npt.NDArray[np.floating[Any]], want: npt.NDArray[np.floating[Any]]) -> bool:
+        got, known = got[:, : want.shape[1]], np.isfinite(want)
+        known[:, [i for i in self.unknown if i < want.shape[1]]] = False
+        tolerance = 1e-4 if self.model.dtype == torch.float32 else 5e-2
+        worst = np.abs(np.subtract(got, want, where=known, out=np.zeros_like(want))).max(initial=0)
+        return bool(worst <= tolerance * max(1.0, np.abs(want, where=known, out=np.zeros_like(want)).max(initial=0)))
 
 
 class HFReader(Reader):
@@ -72,6 +111,11 @@ class HFReader(Reader):
         device = of.model.device
         start = self._length if self.can_drop else 0
         end = start + len(tokens)
+        if max(tokens) >= of.n_rows:
+            raise PromptError(
+                f"{of.name} has no row for token {max(tokens)}: its embedding ends at {of.n_rows - 1}. "
+                "The tokenizer was extended and the model was not."
+            )
         options: dict[str, Any] = {"cache": self._cache, "use_cache": self.can_drop}
         if of.takes_positions:
             options["position_ids"] = torch.arange(start, end, device=device)[None]
@@ -106,24 +150,3 @@ def _eos(model: PreTrainedModel, vocabulary: Vocabulary) -> frozenset[int]:
     ):
         ids |= {value} if isinstance(value, int) else set(value or ())
     return frozenset(i for i in ids if i in vocabulary.tokens)
-
-
-def _cache_is_sound(model: HFModel) -> bool:
-    """Whether K + 1 tokens in one pass and a rollback give what the same tokens give without a cache."""
-    ids = [i for i in range(model.vocab_size) if i not in model.unknown][: 2 * CHECK_TOKENS]
-    ids = (ids * 2 * CHECK_TOKENS)[: 2 * CHECK_TOKENS]
-    first, other = ids[:CHECK_TOKENS], [*ids[: CHECK_TOKENS - 3], *ids[CHECK_TOKENS : CHECK_TOKENS + 3]]
-    cached = HFReader(model)
-    uncached = HFReader(model)
-    uncached.can_drop, uncached._cache = False, None
-    tolerance = 1e-4 if model.model.dtype == torch.float32 else 5e-2
-    try:
-        cached.logits(first[:2], 1)
-        for tokens in (first, other):
-            got, want = cached.logits(tokens, 3), uncached.logits(tokens, 3)
-            finite = np.isfinite(want)
-            if np.abs(got - want)[finite].max(initial=0) > tolerance * max(1.0, np.abs(want[finite]).max(initial=0)):
-                return False
-    except Exception:  # a cache that this family does not understand fails in many ways
-        return False
-    return True

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -36,9 +37,11 @@ def load_pair(
     place, kind = _device(device), dtype
     if kind == "auto":
         kind = "bfloat16" if place.type == "cuda" else "float32"
-    if kind not in DTYPES:
+    if not isinstance(kind, str) or kind not in DTYPES:
         raise ConfigError(f"dtype must be auto, {', '.join(DTYPES)}, got {dtype!r}")
-    names = (str(target or presets.TARGET), str(draft or presets.DRAFT))
+    names = tuple(
+        os.fspath(n) for n in (presets.TARGET if target is None else target, presets.DRAFT if draft is None else draft)
+    )
     paths = [_locate(name) for name in names]
     tokenizers = [_tokenizer(name, path) for name, path in zip(names, paths, strict=True)]
     check_same_tokens(*tokenizers)
@@ -64,14 +67,20 @@ def _locate(name: str) -> str:
     """The folder of a named or local model, or the hub id itself."""
     if name in presets.NAMED:
         return str(presets.NAMED[name])
-    path = Path(name).expanduser()
-    if path.is_dir():
+    try:
+        path = Path(name).expanduser()
+        is_dir, is_file = path.is_dir(), path.is_file()
+    except (OSError, RuntimeError, ValueError) as error:  # no such home, a name too long, NUL in it
+        raise LoadError(
+            f"{name[:80]!r} cannot be a model's name ({error.__class__.__name__}). Give a folder."
+        ) from None
+    if is_dir and name.strip():
         if not (path / "config.json").is_file():
             raise LoadError(
                 f"{name} is a folder without a config.json, so it holds no model. Name the model's own folder."
             )
         return str(path)
-    if path.is_file():
+    if is_file:
         raise LoadError(f"{name} is a file. Name the folder that holds config.json and the weights.")
     if path.is_absolute() or name.startswith(("~", ".")) or name.count("/") > 1 or not name.strip():
         raise LoadError(
@@ -82,7 +91,7 @@ def _locate(name: str) -> str:
 
 def _tokenizer(name: str, path: str) -> PreTrainedTokenizerBase:
     try:
-        return AutoTokenizer.from_pretrained(path)
+        return AutoTokenizer.from_pretrained(path, trust_remote_code=False)
     except Exception as error:
         raise LoadError(_reason(name, "its tokenizer", error)) from error
 
@@ -93,13 +102,18 @@ def _weights(name: str, path: str, device: torch.device, dtype: torch.dtype) -> 
     transformers_logging.set_verbosity_error()  # what matters of its load report becomes an error below
     transformers_logging.disable_progress_bar()
     try:
-        config = AutoConfig.from_pretrained(path)
+        config = AutoConfig.from_pretrained(path, trust_remote_code=False)
         if config.is_encoder_decoder:
             raise LoadError(
                 f"{name} is an encoder-decoder model, which is not supported yet. Choose a decoder-only model."
             )
         model, report = AutoModelForCausalLM.from_pretrained(
-            path, config=config, dtype=dtype, use_safetensors=True, output_loading_info=True
+            path,
+            config=config,
+            dtype=dtype,
+            use_safetensors=True,
+            trust_remote_code=False,
+            output_loading_info=True,
         )
     except LoadError:
         raise
@@ -114,6 +128,14 @@ def _weights(name: str, path: str, device: torch.device, dtype: torch.dtype) -> 
         raise LoadError(
             f"{name} lacks {len(lost)} of its weights ({lost[0]} first), which would be filled with random numbers. "
             "Download or save it again."
+        )
+    n_layers = getattr(config.get_text_config(decoder=True), "num_hidden_layers", None)
+    numbers = {key: [int(n) for n in re.findall(r"\.(\d+)\.", key)[:1]] for key in report["unexpected_keys"]}
+    beyond = [key for key, number in numbers.items() if number and n_layers is not None and number[0] >= n_layers]
+    if beyond:
+        raise LoadError(
+            f"{name} holds weights of more layers ({beyond[0]}) than the {n_layers} that its config.json tells of, "
+            "so it would load as another model. Download or save it again."
         )
     return model.to(device)
 
@@ -133,8 +155,12 @@ def _device(device: str) -> torch.device:
     try:
         place = torch.device(device)
         torch.empty(0, device=place)
-    except (RuntimeError, AssertionError, NotImplementedError) as error:
+    except (RuntimeError, AssertionError, NotImplementedError, TypeError) as error:
         raise ConfigError(_device_reason(device, error)) from None
+    if place.type == "meta":
+        raise ConfigError(
+            "device 'meta' holds no numbers, so nothing can be decoded there. Use auto, cpu, cuda or mps."
+        )
     return place
 
 

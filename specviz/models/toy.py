@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from specviz.errors import ConfigError
 from specviz.models.base import Reader
+from specviz.records import is_whole
 
 Law = Callable[[tuple[int, ...]], npt.ArrayLike]
 
@@ -29,6 +30,10 @@ class TableModel:
         name: str = "table",
         context_length: int | None = None,
     ) -> None:
+        if not (is_whole(vocab_size) and vocab_size >= 1):
+            raise ConfigError(f"vocab_size must be a whole number of at least 1, got {vocab_size!r}")
+        if eos is not None and not (is_whole(eos) and 0 <= eos < vocab_size):
+            raise ConfigError(f"eos must be an id from 0 to {vocab_size - 1}, or None, got {eos!r}")
         self.law = law
         self.vocab_size = vocab_size
         self.eos = frozenset() if eos is None else frozenset({eos})
@@ -40,7 +45,10 @@ class TableModel:
 
     def probs(self, tokens: tuple[int, ...]) -> npt.NDArray[np.float64]:
         """The law after these tokens, checked. [V]"""
-        probs = np.asarray(self.law(tokens), dtype=np.float64)
+        try:
+            probs = np.asarray(self.law(tokens), dtype=np.float64)
+        except (TypeError, ValueError):
+            probs = np.array(np.nan)
         if probs.shape != (self.vocab_size,) or not (probs >= 0).all() or abs(probs.sum() - 1) > 1e-9:
             raise ConfigError(
                 f"the law of {self.name!r} after {tokens} must be {self.vocab_size} probabilities that sum to 1, "

@@ -50,11 +50,13 @@ class Vocabulary:
             raise PromptError(
                 f"the prompt holds half of a surrogate pair at character {error.start}, which is not text. Remove it."
             ) from None
-        ids = list(self.tokenizer(text)["input_ids"])
-        if len(ids) > 1 and ids[0] == ids[1] == self.bos:
-            ids = ids[1:]  # the text came with its BOS, and the tokenizer put another one before it
-        if ids and ids[-1] == self.eos != self.bos and not text.endswith(self.tokens[ids[-1]]):
-            ids = ids[:-1]
+        whole = list(self.tokenizer(text)["input_ids"])
+        plain = list(self.tokenizer(text, add_special_tokens=False)["input_ids"])
+        starts = (i for i in range(len(whole) - len(plain) + 1) if whole[i : i + len(plain)] == plain)
+        before = whole[: next(starts, 0)]  # what the tokenizer puts before the text; what it puts after is left out
+        if plain[:1] == before[-1:] == [self.bos]:
+            before = before[:-1]  # the text came with its BOS
+        ids = before + plain
         if not ids and self.bos is not None:
             ids = [self.bos]
         if not ids:
