@@ -17,6 +17,7 @@ from streamlit.testing.v1 import AppTest
 
 import specviz as sv
 from specviz.models.toy import TableModel
+from specviz.models.vocabulary import Vocabulary
 from specviz.ui import pairs, rounds, runs, shell, state, views
 
 ROOT = Path(__file__).parents[1]
@@ -41,8 +42,11 @@ HOSTILE = (
 SHOWN_TAGS = {"div", "span", "p", "b", "dl", "dt", "dd", "strong", "table", "thead", "tbody", "tr", "th", "td"}
 
 
-class HostileVocabulary:
+class HostileVocabulary(Vocabulary):
     """One token for each hostile text."""
+
+    def __init__(self):
+        self.size, self.unknown = len(HOSTILE), ()
 
     def encode(self, text):
         return [0] if text else self.refuse()
