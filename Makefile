@@ -22,7 +22,7 @@ bench: .venv/run.stamp
 
 .venv/bin/python:
 	$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14) and "specviz needs Python 3.11 to 3.13: make PYTHON=python3.12 ...")'
-	$(PYTHON) -m venv .venv
+	$(PYTHON) -m venv .venv || { rm -rf .venv; echo "python3-venv is missing: install it, then run make again"; exit 1; }
 
 .venv/run.stamp: requirements.txt | .venv/bin/python
 	$(BIN)/python -m pip install --disable-pip-version-check -r requirements.txt

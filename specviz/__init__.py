@@ -29,8 +29,10 @@ from specviz.records import CacheWork, Candidate, FinalDraw, Node, Round, Sampli
 if TYPE_CHECKING:
     from specviz import exact, measure, models, theory
     from specviz.decoding import Run, autoregress, speculate, stream
+    from specviz.drafters.base import Drafter, Proposal
     from specviz.models.base import Model, Pair, Reader
     from specviz.models.load import load_pair
+    from specviz.models.vocabulary import Vocabulary
     from specviz.sampling import Verdict, verify
 
 __version__ = "0.1.0"
@@ -40,6 +42,9 @@ _HOMES = {
     "autoregress": "specviz.decoding",
     "speculate": "specviz.decoding",
     "stream": "specviz.decoding",
+    "Drafter": "specviz.drafters.base",
+    "Proposal": "specviz.drafters.base",
+    "Vocabulary": "specviz.models.vocabulary",
     "Model": "specviz.models.base",
     "Pair": "specviz.models.base",
     "Reader": "specviz.models.base",
@@ -53,6 +58,7 @@ __all__ = [
     "CacheWork",
     "Candidate",
     "ConfigError",
+    "Drafter",
     "FinalDraw",
     "LoadError",
     "LogitsError",
@@ -61,6 +67,7 @@ __all__ = [
     "Node",
     "Pair",
     "PromptError",
+    "Proposal",
     "Reader",
     "Round",
     "Run",
@@ -70,6 +77,7 @@ __all__ = [
     "TraceError",
     "Trial",
     "Verdict",
+    "Vocabulary",
     "VocabularyError",
     "autoregress",
     "exact",

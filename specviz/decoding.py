@@ -6,9 +6,10 @@ token, then K for the judgements, then one for the final draw. So the same seed 
 
 from __future__ import annotations
 
+import contextlib
 import secrets
 import time
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from types import TracebackType
 
 import numpy as np
@@ -128,6 +129,7 @@ class Run(Iterator[Round]):
         self._rounds: list[Round] = []
         self._stop_reason: StopReason = "cancelled"
         self._total_s = 0.0
+        self._closed = False
         self._recorder = Recorder(pair.tokenizer, self._prompt, self._stop, pair.target.eos)
         self._generator = self._play(np.random.default_rng(self._seed))
 
@@ -135,6 +137,8 @@ class Run(Iterator[Round]):
         return self
 
     def __next__(self) -> Round:
+        if self._closed:
+            self._generator.close()
         start = time.perf_counter()
         round_ = next(self._generator)
         self._total_s += time.perf_counter() - start
@@ -149,8 +153,13 @@ class Run(Iterator[Round]):
         self.close()
 
     def close(self) -> None:
-        """Stop the work and free the caches. The trace so far stays; its stop_reason is "cancelled" if it was cut."""
-        self._generator.close()
+        """Stop the work and free the caches. The trace so far stays; its stop_reason is "cancelled" if it was cut.
+
+        From another thread than the one that iterates, the round under way is the last.
+        """
+        self._closed = True
+        with contextlib.suppress(ValueError):  # that thread is inside a round
+            self._generator.close()
 
     def finish(self) -> Trace:
         """Play all rounds that are left and return the trace."""
@@ -243,10 +252,14 @@ def _prompt_tokens(pair: Pair, prompt: Prompt) -> list[int]:
             raise PromptError("this pair has no tokenizer, so the prompt must be token ids, not text")
         ids = pair.tokenizer.encode(prompt)
     else:
-        if not isinstance(prompt, Iterable) or isinstance(prompt, bytes | bytearray | dict | set):
-            raise PromptError(f"the prompt must be text or a list of token ids, got {type(prompt).__name__}")
+        if not isinstance(prompt, Iterable) or isinstance(prompt, bytes | bytearray | Mapping | set):
+            kind = type(prompt).__name__
+            raise PromptError(f"the prompt must be text or a list of token ids (input_ids[0]), got {kind}")
         given = prompt.tolist() if hasattr(prompt, "tolist") else list(prompt)  # an array or a tensor
         given = given if isinstance(given, list) else [given]
+        given = given[0] if len(given) == 1 and isinstance(given[0], list) else given  # a batch of one
+        if any(isinstance(i, list | tuple) for i in given):
+            raise PromptError("the prompt must be one list of token ids, got several. Pass one row: batch[0]")
         ids = [int(i) if is_whole(i) else -1 for i in given]
         if not ids:
             raise PromptError("the prompt holds no token ids; give at least one")

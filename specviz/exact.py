@@ -230,7 +230,7 @@ def _some(mass: float) -> float:
 def _check_size(pair: Pair, length: int) -> None:
     if not (is_whole(length) and length >= 1):
         raise ConfigError(f"length must be a whole number of at least 1, got {length!r}")
-    if pair.target.vocab_size ** min(int(length), 64) > _MOST_SEQUENCES:
+    if max(2, pair.target.vocab_size) ** min(int(length), 64) > _MOST_SEQUENCES:
         raise ConfigError(
             f"{pair.target.vocab_size}^{length} sequences are too many to enumerate (at most {_MOST_SEQUENCES:,}). "
             "Take a shorter length or a model over fewer tokens."

@@ -271,7 +271,7 @@ def _save(target: Any, render: Callable[[Path | None], Any]) -> str | None:
     if isinstance(target, str | os.PathLike):
         try:
             _replace(target, render)
-        except _UNUSABLE as error:
+        except (OSError, ValueError, RuntimeError) as error:  # no such folder, NUL in the name, no such home
             raise TraceError(f"{target!s:.300} cannot be written ({_why(error)}). Name another file.") from None
     elif not hasattr(target, "write"):
         raise TraceError(f"a trace is written to a path or an open file, not to {type(target).__name__}")

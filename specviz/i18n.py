@@ -1,7 +1,8 @@
 """The one place that text for people goes through: `_("...")` returns it in the reader's language.
 
 English is the source language. A catalogue `specviz/locale/<language>/LC_MESSAGES/specviz.mo` adds another one; the
-environment's LANGUAGE, LC_ALL, LC_MESSAGES or LANG choose it, as gettext does everywhere.
+environment's LANGUAGE, LC_ALL, LC_MESSAGES or LANG choose it, as gettext does everywhere. Sentences of errors are for
+programmers and logs too, and stay English.
 """
 
 import gettext

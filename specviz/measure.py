@@ -69,7 +69,10 @@ class PositionRate:
 
 @dataclass(frozen=True, slots=True)
 class Times:
-    """Median seconds over rounds. draft_pass_s: one draft token; verify_s: one target pass over K + 1 positions."""
+    """Median seconds over rounds, warps and draws included, and tokens per second of the whole runs.
+
+    draft_pass_s: one drafted token. verify_s: one target pass over K + 1 positions.
+    """
 
     draft_pass_s: float
     verify_s: float

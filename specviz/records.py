@@ -15,6 +15,7 @@ A chain of drafts is the tree with one child per node, so several drafts at one 
 from __future__ import annotations
 
 import math
+import sys
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import IO, TYPE_CHECKING, Literal
@@ -28,11 +29,10 @@ if TYPE_CHECKING:
 
 SCHEMA_VERSION = 1
 
-_TINY = 5e-324  # the least double above 0
 _WARP: tuple[tuple[str, type, float, float, str], ...] = (  # field, its type, least, most, what is allowed
-    ("temperature", float, 0, 1.7976931348623157e308, "be 0 (greedy) or a positive number"),
+    ("temperature", float, 0, sys.float_info.max, "be 0 (greedy) or a positive number"),
     ("top_k", int, 1, math.inf, "be a whole number of at least 1, or None for no limit"),
-    ("top_p", float, _TINY, 1, "lie in (0, 1], or be None for no limit"),
+    ("top_p", float, math.ulp(0.0), 1, "lie in (0, 1], or be None for no limit"),
     ("min_p", float, 0, 1, "lie in [0, 1], or be None for no limit"),
 )
 
@@ -161,7 +161,9 @@ class Round:
     final: None when the text ended inside the accepted block (an end token or a stop string).
     pieces: what each emitted token added to the text; a token that is half a character adds nothing yet. A stop string
     is still in them (it may begin rounds before it is complete); `Trace.text` ends before it.
-    draft_s, verify_s: seconds in the draft's passes and in the target's pass; round_s: the whole round.
+    draft_s, verify_s: seconds until the drafts stood (K passes, their warps and draws) and until the target's laws did
+    (one pass, its warp); round_s: the whole round, this record included.
+    nodes: fewer than K near the end of the text, and none where the draft's own context is full.
     """
 
     index: int

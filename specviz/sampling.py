@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from specviz.errors import ConfigError, LogitsError
-from specviz.records import Sampling, Source
+from specviz.records import Sampling, Source, is_whole
 
 Floats = npt.NDArray[np.float64]
 
@@ -43,16 +43,10 @@ def warp(logits: npt.ArrayLike, sampling: Sampling) -> Floats:
         return probs
     with np.errstate(over="ignore"):  # a temperature near 0 sends far logits to -inf, which is their right place
         probs = _normalised(np.exp((values - best) / sampling.temperature))
-    if sampling.top_k is not None or sampling.top_p is not None:
-        order = np.argsort(-values, axis=-1, kind="stable")  # best first, equals by id
-        ranked = np.take_along_axis(probs, order, axis=-1)
-        if sampling.top_k is not None:
-            ranked[..., sampling.top_k :] = 0.0
-        if sampling.top_p is not None:
-            share = _normalised(ranked)
-            ranked[share.cumsum(axis=-1) - share >= sampling.top_p] = 0.0  # the mass of all better tokens suffices
-        np.put_along_axis(probs, order, ranked, axis=-1)
-        probs = _normalised(probs)
+    if sampling.top_k is not None and sampling.top_k < values.shape[-1]:
+        probs = _normalised(np.where(_best(values, sampling.top_k), probs, 0.0))
+    if sampling.top_p is not None and sampling.top_p < 1:
+        probs = _normalised(np.where(_nucleus(probs, values, sampling.top_p), probs, 0.0))
     if sampling.min_p is not None and sampling.min_p > 0:
         probs = _normalised(np.where(probs >= sampling.min_p * probs.max(axis=-1, keepdims=True), probs, 0.0))
     return probs
@@ -113,7 +107,7 @@ def verify(
     if not (_are_laws(p) and _are_laws(q) and ((r >= 0) & (r < 1)).all() and 0 <= u < 1):
         raise ConfigError("verify needs laws that sum to 1, and uniforms r and u in [0, 1)")
     for i, token in enumerate(draft_tokens):
-        if not 0 <= token < p.shape[1]:
+        if not (is_whole(token) and 0 <= token < p.shape[1]):
             raise ConfigError(f"draft_tokens must be ids from 0 to {p.shape[1] - 1}, got {token!r}")
         if not r[i] < accept_prob(p[i, token], q[i, token]):
             return Verdict(i, draw(residual(p[i], q[i]), u), "residual")
@@ -129,8 +123,29 @@ def top2_gap(logits: npt.ArrayLike) -> Floats:
     return top[..., -1] - top[..., -2]
 
 
+def _best(values: Floats, k: int) -> npt.NDArray[np.bool_]:
+    """Where the k greatest values of each row are; equals by id. A partition: sorting a large vocabulary is slow."""
+    least = np.partition(values, -k, axis=-1)[..., -k, None]
+    above, equal = values > least, values == least
+    return above | (equal & (equal.cumsum(axis=-1) <= k - above.sum(axis=-1, keepdims=True)))
+
+
+def _nucleus(probs: Floats, values: Floats, top_p: float) -> npt.NDArray[np.bool_]:
+    """Where the smallest set of best tokens is whose mass reaches top_p; equals by id.
+
+    Tokens below (1 - top_p) / V hold less than 1 - top_p together, so the set is full before them: they are not sorted.
+    """
+    kept = np.zeros(probs.shape, dtype=bool)
+    for row in np.ndindex(probs.shape[:-1]):
+        tokens = np.flatnonzero(probs[row] >= (1 - top_p) / probs.shape[-1])
+        tokens = tokens[np.argsort(-values[row][tokens], kind="stable")]
+        mass = probs[row][tokens]
+        kept[row][tokens[mass.cumsum() - mass < top_p]] = True
+    return kept
+
+
 def _are_laws(probs: Floats) -> bool:
-    return bool((np.abs(probs.sum(axis=-1) - 1.0) < 1e-6).all())  # False for NaN
+    return bool((np.abs(probs.sum(axis=-1) - 1.0) < 1e-6).all() and (probs >= 0).all())  # False for NaN
 
 
 def _not_a_law(best: Floats) -> str:

@@ -151,7 +151,7 @@ class TestRule:
         assert sv.measure.acceptance(trace).estimate == 0
         assert sv.measure.accepted_of_drafted(trace).trials == 14
 
-    def test_a_full_acceptance_emits_the_bonus_once(self):
+    def test_trap20_a_bonus_is_neither_dropped_nor_doubled(self):
         trace = sv.speculate(sv.Pair(always(1), always(1)), [0], draft_length=3, max_new_tokens=8, seed=0)
         assert [r.emitted for r in trace.rounds] == [(1, 1, 1, 1), (1, 1, 1, 1)]
         assert [r.final.source for r in trace.rounds] == ["bonus", "bonus"]
@@ -224,7 +224,7 @@ class TestSeeds:
         assert again.tokens == trace.tokens
         assert [r.nodes for r in again.rounds] == [r.nodes for r in trace.rounds]
 
-    def test_every_judgement_has_an_r_of_its_own(self):
+    def test_trap20_no_r_is_seeded_again(self):
         trace = sv.speculate(toy_pair(), [0], seed=0, max_new_tokens=60)
         rs = [t.r for r in trace.rounds for t in r.trials]
         assert len(set(rs)) == len(rs)
@@ -353,7 +353,9 @@ class TestMisuse:
 
     @pytest.mark.parametrize("prompt", [None, 5, b"\0\1", {0, 1}, {0: 1}, object()])
     def test_prompts_of_the_wrong_kind(self, prompt):
-        with pytest.raises(sv.PromptError, match="the prompt must be text or a list of token ids, got"):
+        with pytest.raises(
+            sv.PromptError, match=r"the prompt must be text or a list of token ids \(input_ids\[0\]\), got"
+        ):
             sv.speculate(toy_pair(), prompt)
 
     def test_arrays_tensors_and_generators_of_ids_are_prompts(self):

@@ -7,17 +7,19 @@ import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
+from tokenizers import Tokenizer, models
 from transformers import (
-    AutoConfig,
     AutoModelForCausalLM,
     BertConfig,
     BloomConfig,
+    DynamicCache,
     GenerationConfig,
     GPT2Config,
     LlamaConfig,
     MambaConfig,
     MistralConfig,
     OPTConfig,
+    PreTrainedTokenizerFast,
     Qwen3Config,
     RobertaConfig,
     T5Config,
@@ -27,6 +29,8 @@ import specviz as sv
 from specviz.models.hf import HFModel, HFReader
 from specviz.models.load import check_same_tokens
 from specviz.models.presets import BUNDLED
+from specviz.models.vocabulary import Vocabulary
+from specviz.sampling import warp
 
 SIZE = 2048  # the bundled tokenizer's
 SMALL = {"vocab_size": SIZE, "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2}
@@ -53,6 +57,31 @@ def build(config, seed: int = 0, vocabulary=None, scale: float = 6.0) -> HFModel
         for p in model.parameters():
             p.mul_(scale if p.ndim > 1 else 1)
     return HFModel(model, vocabulary)
+
+
+# Whether the cache rolls back, and whether the model takes our positions. What falls back to recomputing would pass
+# every comparison below, so the way that each family takes is stated.
+WAYS = {
+    "llama": (True, True),
+    "mistral with a window of 8": (True, True),
+    "qwen3": (True, True),
+    "gpt2, learned positions": (True, True),
+    "opt, learned positions": (True, True),
+    "bloom, alibi": (True, False),
+    "mamba, recomputed": (False, False),
+}
+
+
+def test_each_family_takes_the_way_that_it_can(pair):
+    ways = {name: build(config, vocabulary=pair.tokenizer) for name, config in CONFIGS.items()}
+    assert {name: (model.can_drop, model.takes_positions) for name, model in ways.items()} == WAYS
+
+
+@pytest.mark.parametrize("off_by", [-1, 1])
+def test_trap20_a_real_cache_cropped_one_too_many_or_too_few_is_caught(pair, monkeypatch, off_by):
+    crop = DynamicCache.crop
+    monkeypatch.setattr(DynamicCache, "crop", lambda self, n: crop(self, n + off_by))
+    assert not build(CONFIGS["llama"], vocabulary=pair.tokenizer).can_drop
 
 
 @pytest.fixture(scope="module", params=CONFIGS, ids=lambda name: name.split(",")[0].replace(" ", "-"))
@@ -138,6 +167,41 @@ def test_a_token_without_a_row_gets_one_sentence(pair):
     model = build(LlamaConfig(**{**SMALL, "vocab_size": SIZE - 8}, **HEADS), vocabulary=pair.tokenizer)
     with pytest.raises(sv.PromptError, match=r"has no row for token 2047: its embedding ends at 2039"):
         sv.speculate(sv.Pair(model, model, pair.tokenizer), [SIZE - 1])
+
+
+def test_a_draft_that_cannot_read_a_token_leaves_the_target_alone(pair):
+    short = build(LlamaConfig(**{**SMALL, "vocab_size": 100}, **HEADS), vocabulary=pair.tokenizer)
+    trace = sv.speculate(sv.Pair(pair.target, short, pair.tokenizer), [1, 2], max_new_tokens=20, seed=0)
+    assert len(trace.tokens) == 20
+    assert max(trace.tokens) >= 100
+    assert not trace.rounds[-1].nodes
+
+
+@pytest.mark.parametrize("name", [n for n in CONFIGS if n.split(",")[0] not in {"bloom", "mamba"}])
+def test_trap15_the_context_of_each_family_can_be_filled(pair, name):
+    model = build(CONFIGS[name], vocabulary=pair.tokenizer)
+    duo = sv.Pair(model, model, pair.tokenizer)
+    trace = sv.speculate(duo, [5] * (model.context_length - 3), max_new_tokens=50, seed=0)
+    assert trace.stop_reason == "context" or trace.stop_reason == "eos"
+
+
+def test_trap15_the_context_of_a_model_with_positions_of_its_own_can_be_filled(pair):
+    config = RobertaConfig(**SMALL, intermediate_size=64, max_position_embeddings=64, is_decoder=True, pad_token_id=1)
+    model = build(config, vocabulary=pair.tokenizer)
+    trace = sv.autoregress(sv.Pair(model, model, pair.tokenizer), [5] * 40, max_new_tokens=60, seed=0)
+    assert (trace.stop_reason, len(trace.tokens)) == ("context", 23)
+
+
+def test_trap7_an_id_that_the_tokenizer_does_not_know_is_never_emitted():
+    t = Tokenizer(models.WordLevel({"a": 0, "b": 3}, unk_token="a"))
+    model = build(LlamaConfig(**{**SMALL, "vocab_size": 4}, **HEADS), vocabulary=Vocabulary(wrap(t)))
+    logits = model.open().logits([0, 3], 2)
+    assert np.isneginf(logits[:, [1, 2]]).all()
+    assert np.isfinite(logits[:, [0, 3]]).all()
+
+
+def wrap(tokenizer: Tokenizer) -> PreTrainedTokenizerFast:
+    return PreTrainedTokenizerFast(tokenizer_object=tokenizer)
 
 
 class TestVocabularies:
@@ -226,7 +290,9 @@ class TestLoading:
         shutil.copytree(BUNDLED / "draft", tmp_path / "d")
         config = json.loads((tmp_path / "d" / "config.json").read_text())
         (tmp_path / "d" / "config.json").write_text(json.dumps({**config, "num_hidden_layers": 1}))
-        with pytest.raises(sv.LoadError, match=r"holds weights of more layers \(model\.layers\.1\."):
+        with pytest.raises(
+            sv.LoadError, match=r"holds weights of layers that its config\.json does not tell of \(model"
+        ):
             sv.load_pair(draft=tmp_path / "d")
 
     def test_code_that_comes_with_a_model_never_runs_and_nobody_is_asked(self, tmp_path, monkeypatch):
@@ -269,8 +335,13 @@ class TestLoading:
             do_sample=True, temperature=0.1, top_p=0.1, repetition_penalty=3.0, eos_token_id=[0], bos_token_id=0
         ).save_pretrained(tmp_path / "t")
         changed = sv.load_pair(tmp_path / "t")
-        a, b = (sv.speculate(p, "Call me", max_new_tokens=24, seed=1).tokens for p in (pair, changed))
-        assert a == b
+        a, b = (sv.speculate(p, "Call me", max_new_tokens=24, seed=1) for p in (pair, changed))
+        assert a.tokens == b.tokens
+        first = a.rounds[0].nodes[0]
+        with torch.no_grad():
+            logits = pair.target.model(torch.tensor([a.prompt_tokens])).logits[0, -1]
+        law = warp(logits.numpy(), sv.Sampling(temperature=1))  # what the user set is what ran
+        assert first.candidate.target_prob == pytest.approx(law[first.token], abs=1e-6)
 
     def test_a_list_of_end_tokens_is_taken_whole(self, tmp_path):
         shutil.copytree(BUNDLED / "target", tmp_path / "t")
@@ -279,6 +350,3 @@ class TestLoading:
 
     def test_float16_weights_load_in_the_asked_dtype(self):
         assert sv.load_pair(dtype="bfloat16").target.model.dtype == torch.bfloat16
-
-    def test_configs_name_their_context(self):
-        assert AutoConfig.from_pretrained(BUNDLED / "target").max_position_embeddings == 1024

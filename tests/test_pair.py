@@ -1,6 +1,7 @@
 """The bundled pair: greedy identity, the sampled law, stop strings, hostile prompts."""
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
 
@@ -103,18 +104,43 @@ def test_sampled_tokens_follow_the_targets_law(remembered):
 @pytest.mark.parametrize("broken", ["always accept", "resample from the target", "raw q"])
 def test_trap20_broken_rules_fail_the_same_test(remembered, monkeypatch, broken):
     exact = sampling.verify
+    raw = warp(np.log(remembered.draft.probs((5,)) + 1e-300), sv.Sampling())  # the first place's law before its warp
 
     def verify(p, q, drafts, r, u):
         if broken == "always accept":
             verdict = exact(p[len(drafts) :], q[:0], [], [], u)
             return verdict._replace(n_accepted=len(drafts))
         if broken == "raw q":
-            return exact(p, np.full_like(q, 1 / q.shape[-1]), drafts, r, u)
+            return exact(p, np.array([raw, *q[1:]]), drafts, r, u)
         verdict = exact(p, q, drafts, r, u)
         return verdict._replace(token=sampling.draw(np.asarray(p)[verdict.n_accepted], u))
 
     monkeypatch.setattr("specviz.decoding.verify", verify)
     assert chi_square(remembered, second_tokens(remembered, N_RUNS)) < 1e-6
+
+
+def test_trap13_eight_threads_on_one_pair_each_get_their_own_seeds_text(pair):
+    def run(seed: int) -> tuple[int, ...]:
+        return sv.speculate(pair, "Call me", max_new_tokens=16, seed=seed).tokens
+
+    alone = [run(seed) for seed in range(8)]
+    with ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(run, range(8))) == alone
+
+
+def test_trap16_both_models_read_the_same_prompt_ids(pair):
+    fed: dict[str, list[int]] = {}
+
+    def listen(model: sv.Model) -> TableModel:
+        def law(tokens: tuple[int, ...]) -> np.ndarray:
+            fed.setdefault(model.name, list(tokens))
+            return np.full(model.vocab_size, 1 / model.vocab_size)
+
+        return TableModel(law, model.vocab_size, name=model.name)
+
+    text = "<|endoftext|>Call me"  # comes with its BOS, as chat templates write it
+    sv.speculate(sv.Pair(listen(pair.target), listen(pair.draft), pair.tokenizer), text, max_new_tokens=3, seed=0)
+    assert fed["bundled/target"] == fed["bundled/draft"] == [0, *pair.tokenizer.encode("Call me")]
 
 
 class TestText:
@@ -137,6 +163,14 @@ class TestText:
             assert stop in grown
             assert whole.tokens[: len(trace.tokens)] == trace.tokens
             assert stop not in grown[: len(grown) - len(trace.rounds[-1].pieces[-1])]  # not one token too many
+
+    def test_trap10_a_stop_string_may_begin_in_an_earlier_round(self, pair):
+        whole = sv.speculate(pair, PROMPTS[0], draft_length=1, max_new_tokens=60, seed=4)
+        ends = np.cumsum([len("".join(r.pieces)) for r in whole.rounds])
+        stop = whole.text[ends[4] - 3 : ends[4] + 3]
+        trace = sv.speculate(pair, PROMPTS[0], draft_length=1, max_new_tokens=60, seed=4, stop=[stop])
+        assert len("".join(trace.rounds[-1].pieces)) < 6 <= len(trace.text)
+        assert trace.text == whole.text[: whole.text.index(stop)]
 
     def test_trap10_of_two_stop_strings_the_first_in_the_text_wins(self, pair):
         whole = sv.speculate(pair, PROMPTS[0], max_new_tokens=40, seed=4).text

@@ -67,6 +67,16 @@ class TestWarp:
         assume(np.abs(probs / probs.max() - p).min() > 1e-5)
         check_against_warper(MinPLogitsWarper(p), logits, sv.Sampling(min_p=p))
 
+    def test_top_p_of_one_and_top_k_of_all_change_nothing(self):
+        logits = np.array([0.0, -40.0, -3.0])
+        np.testing.assert_array_equal(warp(logits, sv.Sampling(top_p=1.0, top_k=3)), warp(logits, sv.Sampling()))
+
+    @given(hnp.arrays(np.float64, (3, 9), elements=st.integers(-3, 3).map(float)), st.integers(1, 9))
+    def test_equal_logits_are_kept_in_the_order_of_their_ids(self, logits, k):
+        kept = warp(logits, sv.Sampling(top_k=k)) > 0
+        for row, want in zip(kept, np.argsort(-logits, axis=-1, kind="stable")[:, :k], strict=True):
+            assert set(np.flatnonzero(row)) == set(want)
+
     def test_a_temperature_near_zero_does_not_overflow(self):
         assert warp(np.array([1.0, 2.0, -500.0]), sv.Sampling(temperature=1e-308)).tolist() == [0, 1, 0]
 
@@ -131,6 +141,7 @@ class TestVerify:
 
     def test_the_worked_round_of_the_notes(self):
         # drafts A, B, A; r = .35, any, .80; the residual is (0, .75, .25, 0, 0): B for u < .75
+        assert verify(self.P, self.Q, [0, 1, 0], [0.35, 0.999, 0.80], 0.1) == (2, 1, "residual")  # p would give A
         assert verify(self.P, self.Q, [0, 1, 0], [0.35, 0.999, 0.80], 0.5) == (2, 1, "residual")
         assert verify(self.P, self.Q, [0, 1, 0], [0.35, 0.999, 0.80], 0.76) == (2, 2, "residual")
 
@@ -192,6 +203,8 @@ class TestVerify:
             {"u": np.nan},
             {"draft_tokens": [0, 1, -1]},
             {"draft_tokens": [0, 1, 5]},
+            {"draft_tokens": [0.0, 1.0, 0.0]},
+            {"target_probs": np.array([[1.5, -0.5, 0, 0, 0]] * 4)},
             {"target_probs": np.full((4, 5), np.nan)},
             {"draft_probs": np.full((3, 5), 0.3)},
         ],
@@ -200,7 +213,9 @@ class TestVerify:
     def test_what_is_no_law_no_uniform_or_no_token_is_refused(self, change):
         right = {"target_probs": self.P, "draft_probs": self.Q, "draft_tokens": [0, 1, 0], "r": [0.5] * 3, "u": 0.5}
         verify(**right)
-        with pytest.raises(sv.ConfigError):
+        with pytest.raises(
+            sv.ConfigError, match=r"verify needs laws that sum to 1|draft_tokens must be ids from 0 to 4"
+        ):
             verify(**{**right, **change})
 
     @given(laws(2), st.lists(UNIFORM, min_size=4, max_size=4), st.data())

@@ -20,6 +20,7 @@ class ModelDrafter:
         self._name = model.name
         self._vocab_size = model.vocab_size
         self._context_length = model.context_length
+        self._n_rows: int = getattr(model, "n_rows", model.vocab_size)  # ids that it can be fed
         self._reader = model.open()
 
     @property
@@ -39,6 +40,8 @@ class ModelDrafter:
         drafted: list[int] = []
         uniforms: list[float] = []
         laws: list[Floats] = []
+        if self._n_rows < self._vocab_size and max(text) >= self._n_rows:
+            draft_length = 0  # the text holds a token that the draft cannot read: the target goes on alone
         while len(drafted) < draft_length and not (drafted and drafted[-1] in eos):
             if self._context_length is not None and len(text) > self._context_length:
                 break  # the draft's context is full: the target goes on alone

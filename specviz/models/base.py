@@ -89,7 +89,7 @@ class Pair:
     tokenizer: Vocabulary | None = None
 
     def __post_init__(self) -> None:
-        has_vocabulary = self.tokenizer is None or isinstance(self.tokenizer, Vocabulary)
+        has_vocabulary = self.tokenizer is None or hasattr(self.tokenizer, "to_bytes")
         if not (hasattr(self.target, "open") and hasattr(self.draft, "open") and has_vocabulary):
             raise ConfigError(
                 "Pair takes two models of specviz, and a Vocabulary or None; "
@@ -106,10 +106,12 @@ class Pair:
         """Make a pair of two loaded transformers models and the tokenizer that both were trained with.
 
         Both are checked (several tokens in one pass, then a rollback, against no cache at all); one whose cache
-        cannot be rolled back is recomputed from the start at each call instead.
+        cannot be rolled back is recomputed from the start at each call instead. Puts the models in evaluation mode.
         """
         from specviz.models.hf import HFModel
 
+        if not (hasattr(target, "forward") and hasattr(draft, "forward") and hasattr(tokenizer, "get_vocab")):
+            raise ConfigError("from_transformers takes two loaded models of transformers and their tokenizer")
         vocabulary = Vocabulary(tokenizer)
         return Pair(HFModel(target, vocabulary), HFModel(draft, vocabulary), vocabulary)
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import torch
-from transformers import DynamicCache, PreTrainedModel
+from transformers import DynamicCache, PreTrainedConfig, PreTrainedModel
 
 from specviz.errors import LoadError, PromptError
 from specviz.models.base import Reader
@@ -30,21 +30,20 @@ class HFModel:
     def __init__(self, model: PreTrainedModel, vocabulary: Vocabulary, name: str | None = None) -> None:
         config = model.config.get_text_config(decoder=True)
         self.name = name or model.config._name_or_path or type(model).__name__
-        if model.config.is_encoder_decoder:
-            raise LoadError(
-                f"{self.name} is an encoder-decoder model, which is not supported yet. Choose a decoder-only model."
-            )
+        refuse_encoder_decoder(model.config, self.name)
         self.model = model.eval()
         self.vocab_size = vocabulary.size
         self.unknown = list(vocabulary.unknown)
         self.eos = _eos(model, vocabulary)
-        self.context_length: int | None = getattr(config, "max_position_embeddings", None)
+        self.context_length = _context_length(config)
         accepted = inspect.signature(model.forward).parameters
         self.takes_positions = "position_ids" in accepted
         self.takes_logits_to_keep = "logits_to_keep" in accepted
         self.n_rows: int = model.get_input_embeddings().num_embeddings
         self.can_drop = True
         self._check()
+        if not self.takes_positions and self.context_length and isinstance(config.pad_token_id, int):
+            self.context_length -= config.pad_token_id + 1  # RoBERTa's kind counts positions from there on
 
     @property
     def n_parameters(self) -> int:
@@ -74,6 +73,8 @@ class HFModel:
                     reader.logits(other, 3), want_other[-3:]
                 ):
                     return
+            except torch.OutOfMemoryError:
+                raise LoadError(f"{self.name} does not fit into the memory of {self.model.device}.") from None
             except Exception:  # a cache or positions that this family does not understand fail in many ways
                 continue
         raise LoadError(f"{self.name} answers differently from one pass to the next, so it cannot be decoded exactly.")
@@ -137,6 +138,17 @@ class HFReader(Reader):
         else:
             self._cache.crop(-n)
         self._length -= n
+
+
+def refuse_encoder_decoder(config: PreTrainedConfig, name: str) -> None:
+    """Raises LoadError for a model whose target pass is not a pass of one decoder."""
+    if config.is_encoder_decoder:
+        raise LoadError(f"{name} is an encoder-decoder model, which is not supported yet. Choose a decoder-only model.")
+
+
+def _context_length(config: PreTrainedConfig) -> int | None:
+    lengths = (getattr(config, name, None) for name in ("max_position_embeddings", "max_seq_len"))
+    return next((length for length in lengths if isinstance(length, int)), None)
 
 
 def _eos(model: PreTrainedModel, vocabulary: Vocabulary) -> frozenset[int]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 from pathlib import Path
-from typing import Any
 
 import torch
 from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer, PreTrainedModel, PreTrainedTokenizerBase
@@ -14,7 +13,7 @@ from transformers.utils import logging as transformers_logging
 from specviz.errors import ConfigError, LoadError, VocabularyError
 from specviz.models import presets
 from specviz.models.base import Pair
-from specviz.models.hf import HFModel
+from specviz.models.hf import HFModel, refuse_encoder_decoder
 from specviz.models.vocabulary import Vocabulary
 
 DTYPES = {"float32": torch.float32, "float16": torch.float16, "bfloat16": torch.bfloat16}
@@ -30,18 +29,26 @@ def load_pair(
     """Load a target and a draft that share a tokenizer; the bundled pair when nothing is named.
 
     target, draft: a name of `specviz.models.presets`, a local folder, or a hub id.
-    device: "auto" (CUDA, else MPS, else CPU) or torch's name of one. dtype: "auto" (bfloat16 on CUDA, else float32),
-    "float32", "float16" or "bfloat16".
+    device: "auto" (CUDA, else MPS, else CPU) or torch's name of one. dtype: "auto" (bfloat16 on CUDA,
+    else float32; always float32 for the bundled pair), "float32", "float16" or "bfloat16".
     Raises LoadError when one cannot be loaded whole, VocabularyError when their tokens differ, ConfigError.
     """
+    try:
+        names = [
+            os.fspath(name)
+            for name in (presets.TARGET if target is None else target, presets.DRAFT if draft is None else draft)
+        ]
+    except TypeError:
+        raise LoadError(
+            "target and draft must be names or folders. For loaded models there is "
+            "Pair.from_transformers(target, draft, tokenizer)."
+        ) from None
     place, kind = _device(device), dtype
     if kind == "auto":
-        kind = "bfloat16" if place.type == "cuda" else "float32"
+        own = any(name not in presets.NAMED for name in names)
+        kind = "bfloat16" if own and place.type == "cuda" else "float32"
     if not isinstance(kind, str) or kind not in DTYPES:
         raise ConfigError(f"dtype must be auto, {', '.join(DTYPES)}, got {dtype!r}")
-    names = tuple(
-        os.fspath(n) for n in (presets.TARGET if target is None else target, presets.DRAFT if draft is None else draft)
-    )
     paths = [_locate(name) for name in names]
     tokenizers = [_tokenizer(name, path) for name, path in zip(names, paths, strict=True)]
     check_same_tokens(*tokenizers)
@@ -103,10 +110,7 @@ def _weights(name: str, path: str, device: torch.device, dtype: torch.dtype) -> 
     transformers_logging.disable_progress_bar()
     try:
         config = AutoConfig.from_pretrained(path, trust_remote_code=False)
-        if config.is_encoder_decoder:
-            raise LoadError(
-                f"{name} is an encoder-decoder model, which is not supported yet. Choose a decoder-only model."
-            )
+        refuse_encoder_decoder(config, name)
         model, report = AutoModelForCausalLM.from_pretrained(
             path,
             config=config,
@@ -129,15 +133,18 @@ def _weights(name: str, path: str, device: torch.device, dtype: torch.dtype) -> 
             f"{name} lacks {len(lost)} of its weights ({lost[0]} first), which would be filled with random numbers. "
             "Download or save it again."
         )
-    n_layers = getattr(config.get_text_config(decoder=True), "num_hidden_layers", None)
-    numbers = {key: [int(n) for n in re.findall(r"\.(\d+)\.", key)[:1]] for key in report["unexpected_keys"]}
-    beyond = [key for key, number in numbers.items() if number and n_layers is not None and number[0] >= n_layers]
+    blocks = {match[0] for key in model.state_dict() for match in [re.match(r".*?\.\d+\.", key)] if match}
+    stems = {re.sub(r"\d+\.$", "", block) for block in blocks}  # "model.layers." and the like
+    beyond = [key for key in report["unexpected_keys"] if any(re.match(re.escape(s) + r"\d+\.", key) for s in stems)]
     if beyond:
         raise LoadError(
-            f"{name} holds weights of more layers ({beyond[0]}) than the {n_layers} that its config.json tells of, "
+            f"{name} holds weights of layers that its config.json does not tell of ({sorted(beyond)[0]} first), "
             "so it would load as another model. Download or save it again."
         )
-    return model.to(device)
+    try:
+        return model.to(device)
+    except torch.OutOfMemoryError as error:
+        raise LoadError(_reason(name, "it", error)) from error
 
 
 def _reason(name: str, what: str, error: Exception) -> str:
@@ -165,5 +172,5 @@ def _device(device: str) -> torch.device:
 
 
 def _device_reason(device: str, error: BaseException) -> str:
-    reason: Any = str(error).splitlines()[0] if str(error) else type(error).__name__
+    reason = str(error).splitlines()[0] if str(error) else type(error).__name__
     return f"device {device!r} cannot be used here ({reason[:120]}). Use auto, cpu, cuda or mps."

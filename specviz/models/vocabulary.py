@@ -1,4 +1,4 @@
-"""Text to ids and back, token by token, for any tokenizer of transformers.
+"""Text to ids and back, token by token, for the fast tokenizers of transformers.
 
 A token may be half a character. Its label then shows its bytes, and the text waits until the character is whole.
 """
@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from functools import cache
 from typing import TYPE_CHECKING
 
-from specviz.errors import PromptError
+from specviz.errors import LoadError, PromptError
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
@@ -23,6 +23,11 @@ class Vocabulary:
     """
 
     def __init__(self, tokenizer: PreTrainedTokenizerBase) -> None:
+        if getattr(tokenizer, "backend_tokenizer", None) is None:
+            raise LoadError(
+                f"{type(tokenizer).__name__} is a tokenizer without a fast backend, whose tokens cannot be told apart "
+                "byte by byte. Choose a model with a tokenizer.json."
+            )
         self.tokenizer = tokenizer
         ids = tokenizer.get_vocab()
         self.tokens = {i: token for token, i in ids.items()}
@@ -35,7 +40,7 @@ class Vocabulary:
         self._special |= {i for i, t in tokenizer.added_tokens_decoder.items() if t.special}
         self._bytes: dict[int, bytes] = {}
         self._labels: dict[int, str] = {}
-        decoder = repr(getattr(getattr(tokenizer, "backend_tokenizer", None), "decoder", None))
+        decoder = repr(tokenizer.backend_tokenizer.decoder)
         self._byte_level = "ByteLevel" in decoder
         self._sentence_piece = not self._byte_level and ("ByteFallback" in decoder or "▁" in decoder)
 
