@@ -510,6 +510,17 @@ def test_everything_is_seen_at_once(browser, path, trace, size, theme):
 
 
 @pytest.mark.browser
+@pytest.mark.parametrize("draft_length", [1, 12])
+def test_short_and_long_drafts_fit_as_well(browser, pair, tmp_path, draft_length):
+    trace = sv.speculate(pair, "def main(argv=None):\n    ", draft_length=draft_length, max_new_tokens=40, seed=0)
+    trace.to_html(tmp_path / "run.html")
+    with Show(browser, tmp_path / "run.html", size=(1280, 660)) as show:
+        for i in kinds(trace):
+            show.jump(i)
+            assert show.page.evaluate(CLIPPED) == [], show.spoken
+
+
+@pytest.mark.browser
 @pytest.mark.parametrize("size", [(1920, 1080), (1280, 720), (1024, 768)])
 def test_for_a_projector_text_is_large_and_nothing_is_clipped(browser, trace, tmp_path, size):
     replay.to_html(trace, tmp_path / "talk.html", talk=True)

@@ -3,7 +3,8 @@
 import { h, icon, percent, pool, setClass, setIcon, setText } from "./dom.mjs";
 import { valueOf } from "./layout.mjs";
 
-const MOST = 9.1; // em that a card takes at least
+const MANY = 6; // from so many drafts on, cards have no room for bars beside their numbers
+const MOST = 10.3; // em that a card takes at least
 const STATES = { ".": "absent", d: "drafted", a: "accepted", r: "rejected", u: "unjudged" };
 
 function makeMeter(kind, name) {
@@ -71,6 +72,7 @@ export function makeCards({ w, motion, goNode, goFinal }) {
       const { nodes, final } = view.round;
       const letters = view.step.s;
       const shown = drafts(nodes.length);
+      root.classList.toggle("many", nodes.length >= MANY);
       shown.forEach((card, i) => draft(card, nodes[i], letters[i], i, view));
       if (root.lastChild !== last.root) root.append(last.root);
       const drawn = view.drawn && final !== null;

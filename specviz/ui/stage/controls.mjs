@@ -4,7 +4,7 @@ import { button, h, icon, pool, setClass, setIcon, setText } from "./dom.mjs";
 import { fill } from "./layout.mjs";
 import { SPEEDS, flatten, unflatten } from "./position.mjs";
 
-const SIGNED = 48; // up to so many rounds, each shows its sign on the map
+const SIGNED = 30; // up to so many rounds, each shows its sign on the map
 
 export function makeControls({ w, act, go, setSpeed, more }) {
   const play = button("play", w.play, () => act("toggle"));

@@ -4,6 +4,7 @@ import { h, pool, setClass, setText } from "./dom.mjs";
 import { fill } from "./layout.mjs";
 import { phases } from "./position.mjs";
 
+const DOTS = 4; // more steps of a kind than this are counted in figures
 const TALLIES = ["passes", "per_pass", "alpha", "judged"];
 const SHOWN = { passes: 0, per_pass: 2, alpha: 3, judged: 4 }; // places in a step's sums
 
@@ -39,8 +40,10 @@ export function makeHead({ w, motion, goStep }) {
         setClass(stop.go, `phase is-${kind}${here ? " here" : ""}${steps.at(-1) < view.at.step ? " done" : ""}`);
         if (here) stop.go.setAttribute("aria-current", "step");
         else stop.go.removeAttribute("aria-current");
-        const count = Math.min(steps.length, 8);
-        if (stop.dots.childElementCount !== count) stop.dots.replaceChildren(...Array.from({ length: count }, () => h("i")));
+        const reached = steps.filter((at) => at <= view.at.step).length;
+        const count = steps.length > DOTS ? 0 : steps.length;
+        if (!count) setText(stop.dots, `${reached}/${steps.length}`);
+        else if (stop.dots.childElementCount !== count) stop.dots.replaceChildren(...Array.from({ length: count }, () => h("i")));
         stop.dots.hidden = count === 1;
         [...stop.dots.children].forEach((dot, j) => setClass(dot, steps[j] <= view.at.step ? "on" : ""));
       });

@@ -24,6 +24,7 @@ function makeCache({ w, motion }, kind, name) {
         setText(cell.root, above[i] === "gap" ? `⋯ ${i === 0 ? hidden : hiddenFed}` : "");
         if (above[i] === "fed") motion.appear(cell.root, 700 + 50 * (i - cut.length));
       });
+      for (const row of [top, low]) row.classList.toggle("whole", !hidden);
       low.hidden = dropped === 0;
       lower(below.length).forEach((cell, i) => {
         setClass(cell.root, `cell is-${below[i]}`);
@@ -104,8 +105,8 @@ export function makeEmit({ w, motion, label }) {
     root: h(
       "div",
       { class: "panel two emit" },
-      h("div", { class: "column wide" }, h("h3", { text: w.added }), added, after, cache.root),
-      h("div", { class: "column" }, h("h3", { text: w.compare }), ...compare),
+      h("div", { class: "column wide" }, h("h3", { text: w.added }), added),
+      h("div", { class: "column" }, h("h3", { text: w.compare }), ...compare, after, cache.root),
     ),
     update({ step, round }) {
       chips(round.spans.length).forEach((chip, i) => {

@@ -71,7 +71,7 @@ export class Stage {
     this.spoken = h("p", { class: "spoken", role: "status", "aria-live": "polite" });
     this.flights = h("div", { class: "flights", "aria-hidden": "true" });
     const told = h("div", { class: "told" }, h("div", { class: "line1" }, this.title, this.formula), this.caption);
-    const stack = h("div", { class: "panels" }, ...Object.values(this.panels).map((panel) => panel.root));
+    const stack = (this.stack = h("div", { class: "panels" }, ...Object.values(this.panels).map((panel) => panel.root)));
     this.waiting = h("p", { class: "waiting", text: w.empty });
     this.root = h("section", { class: "stage", "aria-label": w.stage, tabindex: "-1" });
     this.root.append(this.head.root, this.text.root, this.cards.root, told, stack, this.waiting, this.controls.root);
@@ -188,6 +188,8 @@ export class Stage {
     const { narrow, size } = fit(box.width, box.height, this.talk);
     this.root.classList.toggle("narrow", narrow);
     this.root.style.fontSize = `${size}px`;
+    const inside = this.stack.clientHeight - 0.8 * size; // less its padding; the panels spread over it
+    this.root.style.setProperty("--room", narrow ? "15em" : `${inside}px`);
     this.text.scroller.scrollTop = 1e7;
     this.cards.wide(box.width / size);
   }
