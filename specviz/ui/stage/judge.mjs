@@ -24,7 +24,7 @@ export function makeJudge({ w, motion, label }) {
   const verdict = h("p", { class: "verdict" }, icon("accepted"), h("span"));
   const ends = h("div", { class: "ends", "aria-hidden": "true" }, h("span", { text: "0" }), h("span", { text: "1" }));
   const line = h("div", { class: "strip" }, marker, h("div", { class: "line" }, zone, other), threshold, ends);
-  const law = makeLaw({ w, motion }, ["p", "q"], { overlaid: true });
+  const law = makeLaw({ w, motion }, ["p", "q"], { overlaid: true, still: true });
   const beta = h("p", { class: "note" });
   return {
     root: h(

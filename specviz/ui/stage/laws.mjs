@@ -3,8 +3,10 @@
 import { h, percent, pool, setClass, setText } from "./dom.mjs";
 import { longest, valueOf } from "./layout.mjs";
 
+const GROWING = 4; // the first bars grow, and the others stand: each movement costs
+
 // columns: which numbers a row has, by name: "q", "p" or "left", in the order of the payload's rows.
-export function makeLaw({ w, motion }, columns, { overlaid = false } = {}) {
+export function makeLaw({ w, motion }, columns, { overlaid = false, still = false } = {}) {
   const body = h("ul", { class: `law ${overlaid ? "overlaid" : "single"} has-${columns.length}` });
   const head = h("li", { class: "row names", "aria-hidden": "true" }, h("span"), h("span"));
   for (const name of columns.slice(0, overlaid ? 2 : 1)) head.append(h("span", { class: "number", text: name }));
@@ -32,14 +34,14 @@ export function makeLaw({ w, motion }, columns, { overlaid = false } = {}) {
       row.fills[column].style.width = percent(Math.min(1, part));
       row.fills[column].hidden = value === 0;
       row.fills[column].classList.toggle("cut", part > 1.001);
-      motion.grow(row.fills[column], column === "left" ? 900 + 60 * i : 60 * i);
+      if (i < GROWING && !still) motion.grow(row.fills[column], column === "left" ? 900 + 60 * i : 60 * i);
     });
     if (!columns.includes("left")) return;
     const [p, q] = [valueOf(numbers[0]), valueOf(numbers[1])];
     row.excess.hidden = p <= q;
     row.excess.style.left = percent(Math.min(1, q / scale));
     row.excess.style.width = percent(Math.min(1, p / scale) - Math.min(1, q / scale));
-    motion.fade(row.excess, 500 + 60 * i);
+    if (i < GROWING) motion.fade(row.excess, 500 + 60 * i);
   }
 
   return {

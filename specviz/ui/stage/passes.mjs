@@ -67,8 +67,8 @@ export function makeVerify({ w, motion }) {
         setText(place.word, i < n ? round.nodes[i][0] : w.next_place);
         setText(place.number, i < n ? round.nodes[i][2] : "p");
         place.root.classList.toggle("spare", i === n);
-        motion.appear(place.root, 800);
       });
+      motion.appear(arrive, 800);
       const times = step.ms.map(valueOf);
       const scale = Math.max(...times) || 1;
       [drafting, pass].forEach((bar, i) => {
