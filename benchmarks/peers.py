@@ -12,7 +12,7 @@ import statistics
 import time
 
 import torch
-from transformers import DynamicCache, PreTrainedModel
+from transformers import DynamicCache, GenerationConfig, PreTrainedModel
 
 import specviz as sv
 from specviz.models.hf import HFModel
@@ -20,7 +20,6 @@ from specviz.recording import Recorder
 
 PROMPTS = (
     "It is a truth universally acknowledged",
-    "Call me Ishmael. Some years ago",
     "def __init__(self, name, value):\n        self.name = name",
 )
 GREEDY = sv.Sampling(temperature=0)
@@ -37,7 +36,9 @@ class Contest:
         self.target: PreTrainedModel = self.pair.target.model
         self.draft: PreTrainedModel = self.pair.draft.model
         self.traces: list[sv.Trace] = []
-        self.recording_s = 0.0
+        self._settings = GenerationConfig(
+            do_sample=False, max_new_tokens=n_tokens, eos_token_id=0, bos_token_id=0, pad_token_id=0
+        )
 
     def ours(self) -> float:
         start = time.perf_counter()
@@ -72,9 +73,7 @@ class Contest:
             ids = torch.tensor([self.pair.tokenizer.encode(p)])
             mask = torch.ones_like(ids)
             start = time.perf_counter()
-            out = self.target.generate(
-                ids, attention_mask=mask, do_sample=False, max_new_tokens=self.n_tokens, pad_token_id=0, **options
-            )
+            out = self.target.generate(ids, attention_mask=mask, generation_config=self._settings, **options)
             seconds += time.perf_counter() - start
             same = tuple(out[0, ids.shape[1] :].tolist())
             want = next((t.tokens for t in self.traces if t.prompt == p), same)

@@ -173,7 +173,10 @@ class Recorder:
 
 
 def _top(probs: Floats) -> npt.NDArray[np.intp]:
-    """Ids of the most probable tokens, in no order. [n, V] -> [n, min(SHOWN, V)]"""
+    """Ids of the most probable tokens, in no order: of one-hot laws the one. [n, V] -> [n, at most SHOWN]"""
+    best = probs.argmax(axis=-1, keepdims=True)
+    if (np.take_along_axis(probs, best, axis=-1) == 1).all():
+        return best
     if probs.shape[-1] <= SHOWN:
         return np.broadcast_to(np.arange(probs.shape[-1]), probs.shape)
     return np.argpartition(probs, -SHOWN, axis=-1)[:, -SHOWN:]

@@ -33,14 +33,14 @@ def warp(logits: npt.ArrayLike, sampling: Sampling) -> Floats:
     one-hot at the best logit (the first of equals). -inf is a legal logit: the token has probability 0.
     Raises LogitsError on NaN, on +inf, and where no token has a finite logit.
     """
-    values = np.asarray(logits, dtype=np.float64)
-    best = values.max(axis=-1, keepdims=True)  # NaN and +inf both show in the maximum
+    values = np.asarray(logits)
+    top = values.argmax(axis=-1, keepdims=True)
+    best = np.take_along_axis(values, top, axis=-1)  # NaN and +inf both show in the maximum
     if not np.isfinite(best).all():
         raise LogitsError(_not_a_law(best))
     if sampling.greedy:
-        probs = np.zeros_like(values)
-        np.put_along_axis(probs, values.argmax(axis=-1)[..., None], 1.0, axis=-1)
-        return probs
+        return (np.arange(values.shape[-1]) == top).astype(np.float64)
+    values, best = values.astype(np.float64), best.astype(np.float64)
     with np.errstate(over="ignore"):  # a temperature near 0 sends far logits to -inf, which is their right place
         probs = _normalised(np.exp((values - best) / sampling.temperature))
     if sampling.top_k is not None and sampling.top_k < values.shape[-1]:
@@ -116,11 +116,11 @@ def verify(
 
 def top2_gap(logits: npt.ArrayLike) -> Floats:
     """The best logit less the second best, [..., V] -> [...]. Near 0 it is a tie that rounding may turn over."""
-    values = np.asarray(logits, dtype=np.float64)
-    if values.shape[-1] < 2:
-        return np.full(values.shape[:-1], np.inf)
-    top = np.partition(values, -2, axis=-1)
-    return top[..., -1] - top[..., -2]
+    values = np.array(logits, dtype=np.float64)
+    top = values.argmax(axis=-1, keepdims=True)
+    best = np.take_along_axis(values, top, axis=-1)
+    np.put_along_axis(values, top, -np.inf, axis=-1)
+    return (best - values.max(axis=-1, keepdims=True))[..., 0]
 
 
 def _best(values: Floats, k: int) -> npt.NDArray[np.bool_]:

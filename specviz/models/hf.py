@@ -32,6 +32,7 @@ class HFModel:
         self.name = name or model.config._name_or_path or type(model).__name__
         refuse_encoder_decoder(model.config, self.name)
         self.model = model.eval()
+        self.device = model.device  # asked of the parameters each time, which takes as long as a small matrix product
         self.vocab_size = vocabulary.size
         self.unknown = list(vocabulary.unknown)
         self.eos = _eos(model, vocabulary)
@@ -109,7 +110,7 @@ class HFReader(Reader):
     @torch.inference_mode()
     def _feed(self, tokens: list[int], n: int) -> npt.NDArray[np.floating[Any]]:
         of = self._of
-        device = of.model.device
+        device = of.device
         start = self._length if self.can_drop else 0
         end = start + len(tokens)
         if max(tokens) >= of.n_rows:
@@ -119,12 +120,12 @@ class HFReader(Reader):
             )
         options: dict[str, Any] = {"cache": self._cache, "use_cache": self.can_drop}
         if of.takes_positions:
-            options["position_ids"] = torch.arange(start, end, device=device)[None]
+            options["position_ids"] = torch.arange(start, end, device=device).unsqueeze(0)
         if of.takes_logits_to_keep:
             options["logits_to_keep"] = n
         logits = of.model(input_ids=torch.tensor([tokens], device=device), **options).logits[0, -n:, : of.vocab_size]
         self._length = end
-        answer = logits.float().cpu().numpy()  # [n, rows of the output layer, at most V]
+        answer = logits.float().numpy(force=True)  # [n, rows of the output layer, at most V]
         if answer.shape[1] < of.vocab_size:
             answer = np.pad(answer, ((0, 0), (0, of.vocab_size - answer.shape[1])), constant_values=-np.inf)
         if of.unknown:
