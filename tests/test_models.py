@@ -27,6 +27,7 @@ from transformers import (
 
 import specviz as sv
 from specviz.models.hf import HFModel, HFReader
+from specviz.models.lean import LeanCache, LeanLlama
 from specviz.models.load import check_same_tokens
 from specviz.models.presets import BUNDLED
 from specviz.models.vocabulary import Vocabulary
@@ -37,6 +38,7 @@ SMALL = {"vocab_size": SIZE, "hidden_size": 32, "num_hidden_layers": 2, "num_att
 HEADS = {"intermediate_size": 64, "num_key_value_heads": 1, "max_position_embeddings": 256}
 CONFIGS = {
     "llama": LlamaConfig(**SMALL, **HEADS),
+    "llama with biases": LlamaConfig(**SMALL, **HEADS, attention_bias=True),
     "mistral with a window of 8": MistralConfig(**SMALL, **HEADS, sliding_window=8),
     "qwen3": Qwen3Config(**SMALL, **HEADS, head_dim=16),
     "gpt2, learned positions": GPT2Config(vocab_size=SIZE, n_embd=32, n_layer=2, n_head=2, n_positions=256),
@@ -62,26 +64,62 @@ def build(config, seed: int = 0, vocabulary=None, scale: float = 6.0) -> HFModel
 # Whether the cache rolls back, and whether the model takes our positions. What falls back to recomputing would pass
 # every comparison below, so the way that each family takes is stated.
 WAYS = {
-    "llama": (True, True),
-    "mistral with a window of 8": (True, True),
-    "qwen3": (True, True),
-    "gpt2, learned positions": (True, True),
-    "opt, learned positions": (True, True),
-    "bloom, alibi": (True, False),
-    "mamba, recomputed": (False, False),
+    "llama": ("lean", "rolls back"),
+    "llama with biases": ("rolls back", "positions"),
+    "mistral with a window of 8": ("rolls back", "positions"),
+    "qwen3": ("rolls back", "positions"),
+    "gpt2, learned positions": ("rolls back", "positions"),
+    "opt, learned positions": ("rolls back", "positions"),
+    "bloom, alibi": ("rolls back",),
+    "mamba, recomputed": (),
 }
 
 
 def test_each_family_takes_the_way_that_it_can(pair):
-    ways = {name: build(config, vocabulary=pair.tokenizer) for name, config in CONFIGS.items()}
-    assert {name: (model.can_drop, model.takes_positions) for name, model in ways.items()} == WAYS
+    def way(model: HFModel) -> tuple[str, ...]:
+        flags = {
+            "lean": model.lean is not None,
+            "rolls back": model.can_drop,
+            "positions": model.takes_positions and model.lean is None,
+        }
+        return tuple(name for name, flag in flags.items() if flag)
+
+    assert {name: way(build(config, vocabulary=pair.tokenizer)) for name, config in CONFIGS.items()} == WAYS
+
+
+@pytest.mark.parametrize("kv_heads", [1, 2, 4])
+def test_the_lean_pass_gives_transformers_logits_from_the_first_token_to_a_full_context(pair, kv_heads):
+    config = LlamaConfig(**{**SMALL, "num_attention_heads": 4}, **{**HEADS, "num_key_value_heads": kv_heads})
+    model = build(config, vocabulary=pair.tokenizer)
+    tokens = np.random.default_rng(0).integers(1, SIZE, HEADS["max_position_embeddings"]).tolist()
+    with torch.no_grad():
+        want = model.model(torch.tensor([tokens])).logits[0].numpy()
+    reader = model.open()
+    got = np.concatenate([reader.logits(tokens[:end], n) for end, n in ((1, 1), (100, 99), (101, 1), (256, 155))])
+    np.testing.assert_allclose(got, want, atol=2e-4 * np.abs(want).max())  # worst seen 3e-6
+
+
+def test_a_lean_pass_that_differs_is_not_taken(pair, monkeypatch):
+    def wrong(self, tokens, cache, keep, right=LeanLlama.__call__):
+        return right(self, tokens, cache, keep) + torch.arange(SIZE) / SIZE
+
+    monkeypatch.setattr(LeanLlama, "__call__", wrong)
+    model = build(CONFIGS["llama"], vocabulary=pair.tokenizer)
+    assert (model.lean, model.can_drop, model.takes_positions) == (None, True, True)
 
 
 @pytest.mark.parametrize("off_by", [-1, 1])
 def test_trap20_a_real_cache_cropped_one_too_many_or_too_few_is_caught(pair, monkeypatch, off_by):
     crop = DynamicCache.crop
     monkeypatch.setattr(DynamicCache, "crop", lambda self, n: crop(self, n + off_by))
-    assert not build(CONFIGS["llama"], vocabulary=pair.tokenizer).can_drop
+    assert not build(CONFIGS["qwen3"], vocabulary=pair.tokenizer).can_drop
+
+
+@pytest.mark.parametrize("off_by", [-1, 1])
+def test_trap20_a_lean_cache_cropped_one_too_many_or_too_few_is_caught(pair, monkeypatch, off_by):
+    crop = LeanCache.crop
+    monkeypatch.setattr(LeanCache, "crop", lambda self, n: crop(self, n + off_by))
+    assert build(CONFIGS["llama"], vocabulary=pair.tokenizer).lean is None
 
 
 @pytest.fixture(scope="module", params=CONFIGS, ids=lambda name: name.split(",")[0].replace(" ", "-"))
@@ -341,7 +379,7 @@ class TestLoading:
         with torch.no_grad():
             logits = pair.target.model(torch.tensor([a.prompt_tokens])).logits[0, -1]
         law = warp(logits.numpy(), sv.Sampling(temperature=1))  # what the user set is what ran
-        assert first.candidate.target_prob == pytest.approx(law[first.token], abs=1e-6)
+        assert first.candidate.target_prob == pytest.approx(law[first.token], abs=1e-4)
 
     def test_a_list_of_end_tokens_is_taken_whole(self, tmp_path):
         shutil.copytree(BUNDLED / "target", tmp_path / "t")

@@ -13,6 +13,7 @@ from transformers import DynamicCache, PreTrainedConfig, PreTrainedModel
 
 from specviz.errors import LoadError, PromptError
 from specviz.models.base import Reader
+from specviz.models.lean import LeanCache, LeanLlama
 from specviz.models.vocabulary import Vocabulary
 
 CHECK_TOKENS = 8  # how many tokens the self-check feeds before it rolls back
@@ -42,6 +43,7 @@ class HFModel:
         self.takes_logits_to_keep = "logits_to_keep" in accepted
         self.n_rows: int = model.get_input_embeddings().num_embeddings
         self.can_drop = True
+        self.lean = LeanLlama(model) if LeanLlama.fits(model) else None
         self._check()
         if not self.takes_positions and self.context_length and isinstance(config.pad_token_id, int):
             self.context_length -= config.pad_token_id + 1  # RoBERTa's kind counts positions from there on
@@ -64,9 +66,9 @@ class HFModel:
                 f"{self.name} lets a token see those after it, so it is no decoder: its laws would change with the "
                 "drafts. Choose a causal language model."
             )
-        ways = itertools.product(sorted({self.takes_positions, False}, reverse=True), (True, False))
-        for takes_positions, can_drop in ways:
-            self.takes_positions, self.can_drop = takes_positions, can_drop
+        ways = list(itertools.product([None], sorted({self.takes_positions, False}, reverse=True), (True, False)))
+        for way in [(self.lean, self.takes_positions, True), *ways] if self.lean else ways:
+            self.lean, self.takes_positions, self.can_drop = way
             try:
                 reader = HFReader(self)
                 reader.logits(first[:2], 1)
@@ -103,7 +105,9 @@ class HFReader(Reader):
         self._cache = self._new_cache()
         self._length = 0
 
-    def _new_cache(self) -> DynamicCache | None:
+    def _new_cache(self) -> LeanCache | DynamicCache | None:
+        if self._of.lean:
+            return LeanCache()
         # Built without the config: plain layers, which roll back exactly also for models with sliding windows.
         return DynamicCache() if self.can_drop else None
 
@@ -118,14 +122,22 @@ class HFReader(Reader):
                 f"{of.name} has no row for token {max(tokens)}: its embedding ends at {of.n_rows - 1}. "
                 "The tokenizer was extended and the model was not."
             )
+        if of.lean and isinstance(self._cache, LeanCache):
+            self._length = end
+            return self._known(of.lean(tokens, self._cache, n))
         options: dict[str, Any] = {"cache": self._cache, "use_cache": self.can_drop}
         if of.takes_positions:
             options["position_ids"] = torch.arange(start, end, device=device).unsqueeze(0)
         if of.takes_logits_to_keep:
             options["logits_to_keep"] = n
-        logits = of.model(input_ids=torch.tensor([tokens], device=device), **options).logits[0, -n:, : of.vocab_size]
+        logits = of.model(input_ids=torch.tensor([tokens], device=device), **options).logits[0, -n:]
         self._length = end
-        answer = logits.float().numpy(force=True)  # [n, rows of the output layer, at most V]
+        return self._known(logits)
+
+    def _known(self, logits: torch.Tensor) -> npt.NDArray[np.floating[Any]]:
+        """Over the tokenizer's ids, on the host: rows beyond them are cut, ids without a row or a token get -inf."""
+        of = self._of
+        answer = logits[:, : of.vocab_size].float().numpy(force=True)  # [n, rows of the output layer, at most V]
         if answer.shape[1] < of.vocab_size:
             answer = np.pad(answer, ((0, 0), (0, of.vocab_size - answer.shape[1])), constant_values=-np.inf)
         if of.unknown:
