@@ -165,7 +165,7 @@ def main() -> None:
     for _ in range(options.repeats):
         ours = contest.ours()
         round_s = contest.our_round()
-        note("round / bare forwards", round_s / contest.bare_round())
+        note("round / bare transformers forwards", round_s / contest.bare_round())
         note("speed / transformers assisted, same K", contest.transformers_assisted() / ours)
         note("speed / transformers plain", contest.transformers_plain() / ours)
         note("speed / our plain", contest.ours_plain() / ours)
