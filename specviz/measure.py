@@ -44,15 +44,23 @@ class Rate:
 
 @dataclass(frozen=True, slots=True)
 class Mean:
-    """A mean of n values and its normal 95% interval. NaN when there are too few."""
+    """A mean of n values and its normal 95% interval, kept within what a single value can be, [least, most].
+
+    NaN when there are too few values, or when all are equal, which tells nothing of their spread.
+    """
 
     estimate: float
     n: int
     standard_error: float
+    least: float
+    most: float
 
     @property
     def interval(self) -> tuple[float, float]:
-        return self.estimate - Z * self.standard_error, self.estimate + Z * self.standard_error
+        if not self.standard_error > 0:
+            return math.nan, math.nan
+        half = Z * self.standard_error
+        return max(self.least, self.estimate - half), min(self.most, self.estimate + half)
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,12 +144,12 @@ def alpha(traces: Trace | Sequence[Trace]) -> Mean:
     Each beta is the exact chance of acceptance at its place, so this estimates the same rate as `acceptance` without
     the noise of the r's. Its interval takes the places as independent; they are not quite.
     """
-    return _mean([r.nodes[t.node].beta for r in _rounds(traces) for t in r.trials])
+    return _mean([r.nodes[t.node].beta for r in _rounds(traces) for t in r.trials], 0.0, 1.0)
 
 
 def tokens_per_round(traces: Trace | Sequence[Trace]) -> Mean:
     """Tokens per target pass, rounds cut short at the end of the text included."""
-    return _mean([len(r.emitted) for r in _rounds(traces)])
+    return _mean([len(r.emitted) for r in _rounds(traces)], 1.0, math.inf)
 
 
 def round_lengths(traces: Trace | Sequence[Trace]) -> Counter[int]:
@@ -223,10 +231,12 @@ def _rounds(traces: Trace | Sequence[Trace]) -> list[Round]:
     return [r for t in _several(traces) for r in t.rounds]
 
 
-def _mean(values: Sequence[float]) -> Mean:
+def _mean(values: Sequence[float], least: float, most: float) -> Mean:
     n = len(values)
     return Mean(
         estimate=fmean(values) if n else math.nan,
         n=n,
         standard_error=stdev(values) / math.sqrt(n) if n > 1 else math.nan,
+        least=least,
+        most=most,
     )

@@ -59,8 +59,14 @@ def test_alpha_is_the_mean_beta_and_agrees_with_acceptance():
 
 def test_tokens_per_round_and_their_lengths():
     trace = sv.speculate(sv.Pair(always(1), always(1)), [0], draft_length=3, max_new_tokens=10, seed=0)
-    assert sv.measure.tokens_per_round(trace) == Mean(10 / 3, 3, pytest.approx(2 / 3))
+    assert sv.measure.tokens_per_round(trace) == Mean(10 / 3, 3, pytest.approx(2 / 3), 1.0, math.inf)
     assert sv.measure.round_lengths(trace) == {4: 2}  # the last round drafted fewer
+
+
+def test_intervals_stay_where_values_can_be_and_equal_values_have_none():
+    low, high = Mean(0.97, 5, 0.05, 0.0, 1.0).interval
+    assert (low, high) == (pytest.approx(0.97 - 1.959964 * 0.05, abs=1e-6), 1.0)
+    assert all(math.isnan(x) for x in Mean(1.0, 2, 0.0, 0.0, 1.0).interval)
 
 
 def test_a_comparison_holds_the_speedup_and_what_theory_predicts():

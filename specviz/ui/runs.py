@@ -6,6 +6,7 @@ session and plays on.
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -19,6 +20,8 @@ from specviz.ui import pairs, state
 
 _FRAME_S = 0.1  # between two updates of the text
 _PAGE_S = 1.0  # between two updates of the whole page
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,8 +92,17 @@ class Player:
                     self.running = False
                 except sv.SpecvizError as error:
                     self.running, self.error = False, str(error)
+                except Exception as error:  # out of memory, a driver: the rounds stay, the log has the rest
+                    _log.exception("a run broke")
+                    self.running, self.error = False, _unforeseen(error)
                 trace = self._run.trace
             yield trace
+
+
+def _unforeseen(error: Exception) -> str:
+    return _("The run broke off ({kind}). The rounds so far stay; try again, or a shorter one.").format(
+        kind=type(error).__name__
+    )
 
 
 def ask() -> None:
@@ -147,8 +159,8 @@ def prepare() -> None:
                 pairs.load(state.get(state.DRAFT))
             else:
                 state.put(state.RUN, Player(asked.start()))
-    except sv.SpecvizError as wrong:
-        state.put(state.ERROR, str(wrong))
+    except (sv.SpecvizError, RuntimeError, MemoryError) as wrong:
+        state.put(state.ERROR, str(wrong) if isinstance(wrong, sv.SpecvizError) else _unforeseen(wrong))
         if asked is not None:
             state.put(state.ASKED, None)
             rerun()  # Stop was drawn as if a run were coming

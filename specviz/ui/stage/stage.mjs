@@ -38,7 +38,6 @@ export class Stage {
     this.sizes = new ResizeObserver(() => this.fit());
     this.sizes.observe(this.root);
     this.take(data);
-    if (data.autoplay && this.rounds.length) this.play();
   }
 
   build(data) {
@@ -88,6 +87,7 @@ export class Stage {
   // New data for the same stage: another run begins at its start, the same run grows and nothing else moves.
   take(data) {
     const { payload } = data;
+    const before = this.rounds.length ? this.at : null;
     this.talk = Boolean(data.talk);
     this.live = Boolean(data.live);
     this.root.classList.toggle("talk", this.talk);
@@ -113,8 +113,17 @@ export class Stage {
     }
     this.at = clampTo(this.rounds, this.at);
     this.fit();
-    if (fresh || added.length) this.show(false);
+    // What stands is not drawn again, so that a run that grows neither cuts a movement nor sets the clock back.
+    if (fresh || !before || !same(before, this.at)) this.show(false);
+    else if (added.length) this.grow();
     if (fresh && data.autoplay && this.rounds.length) this.play();
+  }
+
+  // More rounds behind the one that is shown: only their number and the reach of the controls change.
+  grow() {
+    const view = { at: this.at, round: this.rounds[this.at.round], n: this.rounds.length };
+    view.step = view.round.steps[this.at.step];
+    for (const part of [this.head, this.controls]) part.update(view);
   }
 
   show(moving) {
