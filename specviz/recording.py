@@ -71,7 +71,8 @@ class Recorder:
             at = n_accepted
             if verdict.source == "residual":
                 trials.append(_trial(target_probs, draft_probs, drafts, at, r, False))
-            final = self._final(verdict, u, target_probs[at], draft_probs[at : at + 1], gaps[at], shown[at])
+            places = np.concatenate([shown[at], np.asarray(drafts[at : at + 1], dtype=np.intp)])  # and what it replaces
+            final = self._final(verdict, u, target_probs[at], draft_probs[at : at + 1], gaps[at], places)
         start, drafted, verified = clock
         round_ = Round(
             index=self._n_rounds,

@@ -129,7 +129,8 @@ class Trial:
 class FinalDraw:
     """The draw that ends a round: from the residual after a rejection, from p itself (the bonus) otherwise.
 
-    prob: the token's probability under the law it was drawn from.
+    prob: the token's probability under the law it was drawn from. candidates: as in `Node`; the rejected token that it
+    replaces is among them too.
     """
 
     token: int

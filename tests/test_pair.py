@@ -151,6 +151,13 @@ class TestText:
             assert trace.text == pair.tokenizer.tokenizer.decode(ids)
             assert "".join(p for r in trace.rounds for p in r.pieces) == trace.text
 
+    def test_a_residual_draw_shows_the_rejected_token_too(self, pair):
+        rounds = sv.speculate(pair, PROMPTS[0], max_new_tokens=60, seed=2).rounds
+        rejected = [(r.nodes[r.trials[-1].node].token, r.final) for r in rounds if r.final.source == "residual"]
+        assert len(rejected) > 5
+        for token, final in rejected:
+            assert token in [c.token for c in final.candidates]
+
     @pytest.mark.parametrize("k", [1, 3, 6])
     def test_trap10_a_stop_string_cuts_the_text_wherever_it_falls(self, pair, k):
         whole = sv.speculate(pair, PROMPTS[0], draft_length=k, max_new_tokens=60, seed=4)
