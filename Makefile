@@ -9,7 +9,7 @@ run: .venv/run.stamp
 	$(BIN)/streamlit run app.py
 
 test: .venv/dev.stamp
-	$(BIN)/python -m pytest -n 2 --dist loadfile --cov --cov-report=term
+	$(BIN)/python -m pytest -n 2 --dist worksteal --cov --cov-report=term
 
 check: .venv/dev.stamp
 	$(BIN)/ruff format --check .

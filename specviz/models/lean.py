@@ -74,9 +74,8 @@ class LeanLlama:
         self.embedding: Tensor = body.embed_tokens.weight
         self.norm: Tensor = body.norm.weight
         self.head: Tensor = model.lm_head.weight
-        positions = torch.arange(config.max_position_embeddings)[None]
-        cos, sin = body.rotary_emb(self.embedding, positions)  # [1, positions, head size]
-        self.cos, self.sin = cos[0, :, None], sin[0, :, None]  # [positions, 1, head size]
+        self._rotary = body.rotary_emb
+        self._rotation = self._rotate_to(config.max_position_embeddings)
         self.layers = [
             _Layer(
                 layer.input_layernorm.weight,
@@ -90,12 +89,20 @@ class LeanLlama:
             for attention in [layer.self_attn]
         ]
 
+    def _rotate_to(self, length: int) -> tuple[Tensor, Tensor]:
+        """Cosine and sine of every position below the length, each [length, 1, head size]."""
+        cos, sin = self._rotary(self.embedding, torch.arange(length)[None])  # [1, length, head size]
+        return cos[0, :, None], sin[0, :, None]
+
     def __call__(self, tokens: list[int], cache: LeanCache, keep: int) -> Tensor:
         """Append the tokens to the cache; the logits after each of the last `keep`, [keep, V]."""
         n, start = len(tokens), cache.length
         end = start + n
         block = cache.room((len(self.layers), 2, self.kv_heads, self.size), n, self.embedding)
-        cos, sin, half = self.cos[start:end], self.sin[start:end], self.size // 2
+        if end > len(self._rotation[0]):  # beyond the declared context, as transformers goes too
+            self._rotation = self._rotate_to(2 * end)
+        cos, sin = (table[start:end] for table in self._rotation)
+        half = self.size // 2
         mask = None if n == 1 else torch.ones(n, end, dtype=torch.bool).tril(start)  # [n, end]: each sees those before
         x = F.embedding(torch.tensor(tokens), self.embedding)  # [n, hidden]
         hidden = (x.shape[1],)
