@@ -19,7 +19,9 @@ test("shown numbers come back as numbers", () => {
   assert.equal(valueOf("0.412"), 0.412);
   assert.equal(valueOf("1"), 1);
   assert.equal(valueOf("<0.001"), 0.0005);
-  assert.ok(valueOf("1.20×10⁻⁹") < 1e-5);
+  assert.equal(valueOf("3.07×10⁻⁷"), 3.07e-7);
+  assert.equal(valueOf("1.2×10⁶"), 1.2e6);
+  assert.equal(valueOf("9.99×10⁻³⁰⁸"), 9.99e-308);
   assert.equal(valueOf("∞"), Infinity);
   assert.equal(valueOf("–"), 0);
   assert.equal(valueOf(null), 0);

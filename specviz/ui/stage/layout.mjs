@@ -11,10 +11,11 @@ export function fit(width, height, talk) {
   return { narrow, size: Math.round(100 * Math.min(Math.max(size, 11), talk ? 48 : 22)) / 100 };
 }
 
-// A number as it is shown, back as a number; a power of ten is next to nothing on any line.
+// A number as it is shown ("0.412", "3.07×10⁻⁷", "<0.001", "∞"), back as a number; what is none counts as 0.
 export function valueOf(shown) {
   if (shown === null || shown === undefined) return 0;
-  if (shown.includes("×")) return 1e-6;
+  const [mantissa, power] = shown.split("×10");
+  if (power) return Number(`${mantissa}e${[...power].map((c) => "⁰¹²³⁴⁵⁶⁷⁸⁹".indexOf(c)).join("").replace("-1", "-")}`); // ⁻ is at -1
   if (shown.startsWith("<")) return Number(shown.slice(1)) / 2;
   if (shown === "∞") return Infinity;
   const value = Number(shown);
