@@ -1,4 +1,5 @@
 // The text: the prompt, then each token marked by how it came. A click asks for the step that made it.
+// Tokens are plain spans here: were they isolated, the words of a text from right to left would stand in reverse.
 
 import { h, icon, setText } from "./dom.mjs";
 import { fill } from "./layout.mjs";
@@ -18,14 +19,14 @@ export function makeText({ w, go, label }) {
   let fresh = []; // spans of the round that was emitted last
 
   inner.addEventListener("click", (event) => {
-    const span = spans[event.target.closest("bdi")?.dataset.i];
+    const span = spans[event.target.closest("[data-i]")?.dataset.i];
     if (span) go({ round: span.round, step: span.step });
   });
 
   function grow(round) {
     round.spans.forEach(([text, step, outcome], j) => {
       const title = fill(w.made, { token: label(round, step), outcome: w[outcome], i: round.i + 1 });
-      const node = h("bdi", { class: `token is-${outcome}`, text, title, "data-i": spans.length });
+      const node = h("span", { class: `token is-${outcome}`, text, title, "data-i": spans.length });
       node.hidden = true;
       caret.before(node);
       spans.push({ node, round: round.i, step, outcome, place: j });
