@@ -12,8 +12,6 @@ import json
 import math
 import os
 import reprlib
-import secrets
-import shutil
 from collections.abc import Callable, Iterator
 from operator import le, lt
 from pathlib import Path
@@ -23,12 +21,13 @@ import msgspec
 
 from specviz import timeline
 from specviz.errors import TraceError
+from specviz.files import save, why
 from specviz.records import SCHEMA_VERSION, Node, Round, Trace
 
 if TYPE_CHECKING:
     import pandas
 
-    Target = str | os.PathLike[str] | IO[str] | IO[bytes] | None
+    from specviz.files import Target
 
 COLUMNS = {
     "round": "int64",
@@ -38,6 +37,7 @@ COLUMNS = {
     "token": "int64",
     "token_text": "str",
     "uniform": "float64",
+    "below": "float64",
     "target_prob": "float64",
     "draft_prob": "float64",
     "residual_prob": "float64",
@@ -53,7 +53,7 @@ COLUMNS = {
 _INFINITE = "Infinity"  # how JSON, which has no infinite numbers, spells target_gap where no second token is possible
 _RANGES: dict[str, tuple[float, Callable[[Any, Any], bool], float, str]] = {  # by field: least, < or <=, most, in words
     **dict.fromkeys(
-        ("target_prob", "draft_prob", "residual_prob", "accept_prob", "prob", "beta"), (0, le, 1, "[0, 1]")
+        ("target_prob", "draft_prob", "residual_prob", "accept_prob", "prob", "below", "beta"), (0, le, 1, "[0, 1]")
     ),
     **dict.fromkeys(("uniform", "r"), (0, lt, 1, "[0, 1)")),
     **dict.fromkeys(("draft_s", "verify_s", "round_s", "total_s"), (0, lt, math.inf, "[0, inf) seconds")),
@@ -63,6 +63,7 @@ _RANGES: dict[str, tuple[float, Callable[[Any, Any], bool], float, str]] = {  # 
     "max_new_tokens": (1, lt, 2**63, "1 .. 2^63 - 1"),
     "target_gap": (0, le, math.inf, "[0, inf]"),
 }
+_ROUNDING = 1e-9  # of sums over a vocabulary in float64
 _UNUSABLE = (OSError, ValueError, RuntimeError, TypeError, AttributeError, EOFError)  # not there, not UTF-8, no file ..
 Fault = tuple[str, str, object]  # where, the rule, what is there instead
 
@@ -75,7 +76,8 @@ def to_frame(trace: Trace) -> pandas.DataFrame:
     outcome: "accepted", "rejected" or "unjudged" for drafts; "resampled" or "bonus" for final draws.
     token: id. token_text: its text as a JSON string in ASCII, quotes included, so that newlines, NUL, "NA" and "=1+1"
     survive and no spreadsheet takes one for a formula; `json.loads` gives the text.
-    uniform: the number in [0, 1) that the token was drawn with.
+    uniform: the number in [0, 1) that the token was drawn with; below: the mass of smaller ids in the law that it was
+    drawn from, so that below <= uniform < below + its probability, up to rounding.
     target_prob, draft_prob: p and q of the token at its place, after the warp; no draft_prob for a bonus.
     residual_prob: its share of norm(max(0, p - q)); p itself for a bonus.
     ratio: p/q, drafts only; infinite where the quotient exceeds every double.
@@ -97,7 +99,7 @@ def to_csv(trace: Trace, path_or_buffer: Target = None) -> str | None:
     A path that ends in .gz, .bz2, .zip, .xz or .zst is compressed, as pandas does.
     """
     frame = to_frame(trace)
-    return _save(path_or_buffer, lambda path: frame.to_csv(path, index=False, lineterminator="\n"))
+    return save(path_or_buffer, lambda path: frame.to_csv(path, index=False, lineterminator="\n"))
 
 
 def to_json(trace: Trace, path_or_buffer: Target = None) -> str | None:
@@ -112,7 +114,7 @@ def to_json(trace: Trace, path_or_buffer: Target = None) -> str | None:
         data = msgspec.json.encode(raw)
     except UnicodeEncodeError as error:
         raise TraceError(f"the trace holds text that is no Unicode and cannot be saved ({error.reason})") from None
-    return _save(path_or_buffer, lambda path: path.write_bytes(data) if path else data.decode())
+    return save(path_or_buffer, lambda path: path.write_bytes(data) if path else data.decode())
 
 
 def from_json(path_or_buffer: str | os.PathLike[str] | IO[str] | IO[bytes]) -> Trace:
@@ -161,7 +163,8 @@ def _rows(trace: Trace) -> Iterator[tuple[object, ...]]:
             elif drawn is not None:
                 kind, residual_prob, beta = drawn.source, drawn.prob, math.nan
             yield (
-                *(round_.index, row.position, kind, row.outcome, row.token, json.dumps(row.text), row.uniform),
+                *(round_.index, row.position, kind, row.outcome, row.token, json.dumps(row.text)),
+                *(row.uniform, row.below),
                 *(row.target_prob, row.draft_prob, residual_prob, row.ratio, row.accept_prob, row.r, beta),
                 *(length, round_.draft_s, round_.verify_s, round_.round_s),
             )
@@ -229,9 +232,17 @@ def _misfits_in_round(round_: Round, place: str) -> Iterator[Fault]:
     if final is not None and (final.source == "residual") != rejected:
         yield f"{place}.final.source", "must be residual after a rejected draft, and only then", final.source
     for i, drawn in enumerate((*round_.nodes, final)):
-        if drawn is not None and drawn.token not in [candidate.token for candidate in drawn.candidates]:
-            at = f"{place}.nodes[{i}]" if i < len(round_.nodes) else f"{place}.final"
+        if drawn is None:
+            continue
+        at = f"{place}.nodes[{i}]" if i < len(round_.nodes) else f"{place}.final"
+        tokens = [candidate.token for candidate in drawn.candidates]
+        if drawn.token not in tokens:
             yield f"{at}.token", "must be among its candidates", drawn.token
+        if drawn is final and rejected and round_.nodes[round_.trials[-1].node].token not in tokens:
+            yield f"{at}.candidates", "must hold the rejected token", tokens
+        end = drawn.below + (drawn.draft_prob if isinstance(drawn, Node) else drawn.prob)
+        if not drawn.below - _ROUNDING <= drawn.uniform <= end + _ROUNDING:
+            yield f"{at}.uniform", f"must lie in the token's stretch, {drawn.below} to {end}", drawn.uniform
     if len(round_.pieces) != len(round_.emitted):
         yield f"{place}.pieces", f"must be {len(round_.emitted)} texts, one an emitted token", len(round_.pieces)
 
@@ -256,45 +267,5 @@ def _content(source: Any) -> tuple[str, bytes]:
         read = source if given else Path(source).expanduser().read_bytes() if named else source.read()
         content = read.encode() if isinstance(read, str) else bytes(read)
     except _UNUSABLE as error:
-        raise TraceError(f"{where[:300]} cannot be read ({_why(error)}). Name the JSON file of a trace.") from None
+        raise TraceError(f"{where[:300]} cannot be read ({why(error)}). Name the JSON file of a trace.") from None
     return where, content.removeprefix(codecs.BOM_UTF8)
-
-
-def _why(error: Exception) -> str:
-    return error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-
-
-def _save(target: Any, render: Callable[[Path | None], Any]) -> str | None:
-    """render(path) writes there, and render(None) returns the text."""
-    if target is None:
-        return str(render(None))
-    if isinstance(target, str | os.PathLike):
-        try:
-            _replace(target, render)
-        except (OSError, ValueError, RuntimeError) as error:  # no such folder, NUL in the name, no such home
-            raise TraceError(f"{target!s:.300} cannot be written ({_why(error)}). Name another file.") from None
-    elif not hasattr(target, "write"):
-        raise TraceError(f"a trace is written to a path or an open file, not to {type(target).__name__}")
-    else:
-        text = render(None)
-        try:
-            target.write(text)
-        except TypeError:  # a binary file
-            target.write(text.encode())
-    return None
-
-
-def _replace(path: str | os.PathLike[str], write: Callable[[Path], object]) -> None:
-    """Write beside the path, then rename onto it: what stands there is the old file or the whole new one."""
-    final = Path(path).expanduser().resolve()  # a link stays a link
-    if final.exists() and not final.is_file():
-        write(final)  # a device or a pipe, which must not be replaced
-        return
-    temporary = final.with_name(f".{secrets.token_hex(4)}{''.join(final.suffixes[-1:])}")  # pandas compresses by suffix
-    try:
-        write(temporary)
-        if final.exists():
-            shutil.copymode(final, temporary)
-        temporary.replace(final)
-    finally:
-        temporary.unlink(missing_ok=True)

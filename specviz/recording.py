@@ -134,6 +134,7 @@ class Recorder:
                 token=drafts[i],
                 text=self._label(drafts[i]),
                 uniform=uniforms[i],
+                below=_below(draft_probs[i], drafts[i]),
                 draft_prob=float(draft_probs[i, drafts[i]]),
                 beta=min(1.0, float(betas[i])),
                 target_gap=gaps[i],
@@ -155,6 +156,7 @@ class Recorder:
             text=self._label(verdict.token),
             source=verdict.source,
             uniform=u,
+            below=_below(law, verdict.token),
             prob=float(law[verdict.token]),
             target_gap=gap,
             candidates=self._candidates(shown, p, draft_law, law, verdict.token),
@@ -181,6 +183,11 @@ def _top(probs: Floats) -> npt.NDArray[np.intp]:
     if probs.shape[-1] <= SHOWN:
         return np.broadcast_to(np.arange(probs.shape[-1]), probs.shape)
     return np.argpartition(probs, -SHOWN, axis=-1)[:, -SHOWN:]
+
+
+def _below(law: Floats, token: int) -> float:
+    """The mass on smaller ids: where the token's stretch of the cumulative law begins."""
+    return min(1.0, float(law[:token].sum()))
 
 
 def _trial(p: Floats, q: Floats, drafts: Sequence[int], i: int, r: Floats, accepted: bool) -> Trial:

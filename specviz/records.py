@@ -93,6 +93,7 @@ class Node:
 
     parent: index of the node before it in `Round.nodes`, None at the first place. depth: 1..K.
     uniform: the number in [0, 1) it was drawn with. draft_prob: q(token) under the very law it was drawn from.
+    below: that law's mass on smaller ids; the token's stretch of the cumulative law is [below, below + draft_prob).
     beta: Σ min(p, q) at its place, the probability that a draft from q is accepted there.
     target_gap: in greedy runs, the target's best logit less its second best (a near tie explains a difference).
     candidates: the most probable tokens of either law there, best target first; the drafted token is among them.
@@ -103,6 +104,7 @@ class Node:
     token: int
     text: str
     uniform: float
+    below: float
     draft_prob: float
     beta: float
     target_gap: float | None
@@ -129,14 +131,15 @@ class Trial:
 class FinalDraw:
     """The draw that ends a round: from the residual after a rejection, from p itself (the bonus) otherwise.
 
-    prob: the token's probability under the law it was drawn from. candidates: as in `Node`; the rejected token that it
-    replaces is among them too.
+    prob: the token's probability under the law it was drawn from. below: that law's mass on smaller ids.
+    candidates: as in `Node`; the rejected token that it replaces is among them too.
     """
 
     token: int
     text: str
     source: Source
     uniform: float
+    below: float
     prob: float
     target_gap: float | None
     candidates: tuple[Candidate, ...]

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import specviz as sv
 from specviz.models.base import Reader
 from specviz.models.toy import TableModel, TableReader
-from specviz.sampling import warp
+from specviz.sampling import residual, warp
 from tests.scripted import play, recorded_uniforms
 
 GREEDY = sv.Sampling(temperature=0)
@@ -173,9 +173,17 @@ class TestRule:
                 law = warp(np.log(pair.draft.probs(tuple(tokens))), sampling)
                 assert node.draft_prob == pytest.approx(law[node.token], abs=1e-15)
                 cumulative = law.cumsum()
-                assert cumulative[node.token] - law[node.token] <= node.uniform + 1e-15
+                assert node.below == pytest.approx(cumulative[node.token] - law[node.token], abs=1e-15)
+                assert node.below <= node.uniform + 1e-15
                 assert node.uniform < cumulative[node.token] + 1e-15
                 tokens = [*tokens, node.token]
+            final, at = round_.final, len(round_.accepted)
+            tokens = [*trace.prompt_tokens, *trace.tokens][: round_.start + at]
+            p = warp(np.log(pair.target.probs(tuple(tokens))), sampling)
+            if final.source == "residual":
+                p = residual(p, warp(np.log(pair.draft.probs(tuple(tokens))), sampling))
+            assert final.below == pytest.approx(p[: final.token].sum(), abs=1e-15)
+            assert final.below - 1e-15 <= final.uniform < final.below + final.prob + 1e-15
 
     @pytest.mark.parametrize("which", ["target", "draft"])
     def test_trap3_nan_logits_name_the_model(self, which):

@@ -130,7 +130,8 @@ def test_pandas_and_json_read_back_every_double():
 
 def test_a_ratio_beyond_every_double_is_infinite_and_survives():
     trace = toy_trace()
-    node = dataclasses.replace(trace.rounds[0].nodes[0], draft_prob=5e-324)
+    node = trace.rounds[0].nodes[0]
+    node = dataclasses.replace(node, draft_prob=5e-324, below=node.uniform)
     first = dataclasses.replace(trace.rounds[0], nodes=(node, *trace.rounds[0].nodes[1:]))
     trace = dataclasses.replace(trace, rounds=(first, *trace.rounds[1:]))
     assert trace.to_frame()["ratio"][0] == math.inf
@@ -277,6 +278,21 @@ def changed(*path: object, value: object) -> str:
 
 
 BROKEN = {
+    "a draw that fell elsewhere": (
+        changed("rounds", 0, "nodes", 0, "below", value=0.999),
+        "$.rounds[0].nodes[0].uniform: must lie in the token's stretch, 0.999 to",
+    ),
+    "a replacement that hides what was rejected": (
+        changed(
+            *("rounds", 1, "final", "candidates"),
+            value=[
+                c
+                for c in raw()["rounds"][1]["final"]["candidates"]
+                if c["token"] == raw()["rounds"][1]["final"]["token"]
+            ],
+        ),
+        "$.rounds[1].final.candidates: must hold the rejected token",
+    ),
     "a node that is not there": (
         changed("rounds", 0, "trials", 0, "node", value=9),
         "$.rounds[0].trials[0].node: must be one of the round's 4 nodes, each judged once, got 9",

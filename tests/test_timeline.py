@@ -302,9 +302,9 @@ def relabelled(text):
     return Round(
         index=0,
         start=1,
-        nodes=(Node(None, 1, 3, text, 0.1, 0.25, 0.25, None, (row,)),),
+        nodes=(Node(None, 1, 3, text, 0.1, 0.0, 0.25, 0.25, None, (row,)),),
         trials=(Trial(0, 0.5, 1.0, 0.9, True),),
-        final=FinalDraw(3, text, "bonus", 0.2, 0.5, None, (row,)),
+        final=FinalDraw(3, text, "bonus", 0.2, 0.0, 0.5, None, (row,)),
         pieces=(text, text),
         draft_cache=CacheWork(),
         target_cache=CacheWork(),

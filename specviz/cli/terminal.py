@@ -76,13 +76,6 @@ def header(trace: Trace) -> str:
 
 def round_lines(round_: Round, paint: Paint) -> str:
     """A line for the round and one for each drafted token and the final draw."""
-    words = {
-        "accepted": _("accepted"),
-        "rejected": _("rejected"),
-        "unjudged": _("never judged"),
-        "resampled": _("resampled"),
-        "bonus": _("bonus") if round_.nodes else _("next token"),
-    }
     told = _("round {n}: tokens {tokens}, {all} (draft {draft}, verify {verify})")
     lines = [
         told.format(
@@ -103,7 +96,8 @@ def round_lines(round_: Round, paint: Paint) -> str:
         q = "" if row.draft_prob is None else f"q {number(row.draft_prob)}"
         ratio = "" if row.ratio is None else f"p/q {number(row.ratio)}"
         numbers = f"p {number(row.target_prob):<11} {q:<13} {ratio:<15} {judged:<17}"
-        lines.append(f"{row.position:>3} {paint(chip, row.outcome)} {numbers} {words[row.outcome]}")
+        outcome = timeline.outcome_name(row.outcome, alone=not round_.nodes)
+        lines.append(f"{row.position:>3} {paint(chip, row.outcome)} {numbers} {outcome}")
     return "\n".join(lines)
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -23,38 +22,34 @@ _LEAST = 0.001  # less than this is not told apart in rows and on cards
 _CARDS = {"absent": ".", "drafted": "d", "accepted": "a", "rejected": "r", "unjudged": "u"}
 
 
-def payload(trace: Trace, start: int = 0) -> dict[str, Any]:
-    """All that the stage needs, as plain JSON: the run, its words, and its rounds from `start` on.
+def payload(trace: Trace) -> dict[str, Any]:
+    """All that the stage needs, as plain JSON: the run, its words, and its rounds.
 
     Works on a trace under way. Rounds that were sent once do not change, so that a reader can append what comes.
     """
     first = trace.rounds[0].round_s if trace.rounds else 0.0
     run = (trace.target, trace.draft, trace.sampling, trace.seed, trace.draft_length, trace.prompt_tokens, first)
     rounds = []
-    for round_, told, tallies in _with_tallies(trace):
-        if round_.index >= start:
-            steps = [step | {"y": tally} for step, tally in zip(told["steps"], tallies, strict=True)]
-            rounds.append(told | {"steps": steps, "spans": []})
+    for told, tallies in _with_tallies(trace):
+        steps = [step | {"y": tally} for step, tally in zip(told["steps"], tallies, strict=True)]
+        rounds.append(told | {"steps": steps, "spans": []})
     for span in timeline.spans(trace):
-        if span.round >= start:
-            rounds[span.round - start]["spans"].append([span.text, span.step, span.outcome])
+        rounds[span.round]["spans"].append([span.text, span.step, span.outcome])
     return {
         "run": f"{zlib.crc32(repr(run).encode('utf-8', 'backslashreplace')):08x}",
-        "from": start,
         "prompt": trace.prompt,
         "words": words(),
         "rounds": rounds,
     }
 
 
-def _with_tallies(trace: Trace) -> Iterable[tuple[Round, dict[str, Any], list[list[str]]]]:
+def _with_tallies(trace: Trace) -> Iterable[tuple[dict[str, Any], list[list[str]]]]:
     """Each round as it is told, and the sums over the run that stand at each of its steps."""
     passes = tokens = judged = accepted = 0
     beta = 0.0
     for round_ in trace.rounds:
         told, sums = _round(round_)
         yield (
-            round_,
             told,
             [
                 _tally(passes + s.rounds, tokens + s.tokens, judged + s.judged, accepted + s.accepted, beta + s.beta)
@@ -109,7 +104,6 @@ def _draw(round_: Round, step: Step) -> dict[str, Any]:
     """A token drawn from a law: the law's rows and tail, and where the uniform fell."""
     law = step.law
     assert law is not None
-    law = _with_rejected(round_, law)
     prob = {"draft": _draft_prob, "residual": _residual_prob, "bonus": _target_prob}[law.kind]
     columns: list[Callable[[Any], float]] = (
         [_target_prob, _draft_prob, _residual_prob] if law.kind == "residual" else [prob]
@@ -163,19 +157,6 @@ def _emit(round_: Round, _step: Step) -> dict[str, Any]:
     return {"e": len(round_.emitted), "cache": [round_.start + len(round_.accepted), 0, fallen]}
 
 
-def _with_rejected(round_: Round, law: Law) -> Law:
-    """The law with a row for the token that the draw replaces, which the tail may have held."""
-    if law.rejected is None or law.rejected in [c.token for c in law.rows]:
-        return law
-    fallen = round_.nodes[round_.trials[-1].node].candidate
-    tail = replace(
-        law.tail,
-        target_prob=max(0.0, law.tail.target_prob - fallen.target_prob),
-        draft_prob=max(0.0, law.tail.draft_prob - fallen.draft_prob),
-    )
-    return replace(law, rows=(*law.rows, fallen), tail=tail)
-
-
 def _rows(law: Law, weight: Callable[[Candidate], float], shown: int = SHOWN) -> list[Candidate]:
     """The heaviest rows, and the ones that must be seen: the drawn token's and the rejected one's."""
     ranked = sorted(law.rows, key=lambda c: (-weight(c), c.token))
@@ -198,18 +179,8 @@ def _rest(law: Law, rows: Sequence[Candidate], columns: Sequence[Callable[[Any],
 
 
 def _mass_before(law: Law, rows: Sequence[Candidate], prob: Callable[[Any], float]) -> float:
-    """How much of the tail lies before the drawn token in the cumulative law.
-
-    A record does not hold it. What it does hold leaves an interval: u fell within the drawn token's own stretch, and
-    candidates without a row lie on a known side. This is the interval's middle.
-    """
-    hidden = [c for c in law.rows if c not in rows]
-    named = sum(prob(c) for c in rows if c.token < law.token)
-    own = next(prob(c) for c in rows if c.token == law.token)
-    known = sum(prob(c) for c in hidden if c.token < law.token)
-    most = known + prob(law.tail)
-    low, high = max(known, law.uniform - own - named), min(most, law.uniform - named)
-    return min(most, max(known, (low + high) / 2))
+    """How much of what has no row lies before the drawn token in the cumulative law."""
+    return max(0.0, law.below - sum(prob(c) for c in rows if c.token < law.token))
 
 
 def _short(value: float) -> str:

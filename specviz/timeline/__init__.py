@@ -10,7 +10,7 @@ about a round is said here, so that they cannot disagree. p is the target's law 
 Captions and labels are plain text that may hold whatever a token holds: show them as text, never as markup.
 """
 
-from specviz.timeline.labels import LABEL, apart, label, number
+from specviz.timeline.labels import LABEL, apart, label, number, outcome_name
 from specviz.timeline.laws import Law, Tail, draft_law, final_law
 from specviz.timeline.steps import Card, Kind, Step, Tally, steps
 from specviz.timeline.text import Outcome, Row, Span, rows, spans
@@ -33,6 +33,7 @@ __all__ = [
     "final_law",
     "label",
     "number",
+    "outcome_name",
     "rows",
     "spans",
     "steps",

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 import unicodedata
 
+from specviz.i18n import _
+
 LABEL = 24  # characters of a token that a label shows
 _DIGITS = 3
 _SMALL = 1e-5  # below this a number shows with its power of ten
@@ -51,6 +53,19 @@ def apart(one: float, other: float) -> tuple[str, str]:
         if shown[0] != shown[1]:
             return shown
     return number(one), number(other)
+
+
+def outcome_name(outcome: str, *, alone: bool = False) -> str:
+    """What became of a token, in a word or two. alone: its round drafted nothing, so its draw is no bonus."""
+    if outcome == "bonus" and alone:
+        return _("next token")
+    return {
+        "accepted": _("accepted"),
+        "rejected": _("rejected"),
+        "unjudged": _("never judged"),
+        "resampled": _("resampled"),
+        "bonus": _("bonus"),
+    }[outcome]
 
 
 def quoted(token: int, text: str) -> str:

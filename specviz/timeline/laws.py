@@ -25,6 +25,7 @@ class Law:
     """The laws at one place and the draw that was made there.
 
     kind: "draft" is drawn from q, "residual" from norm(max(0, p - q)), "bonus" from p, where no draft law exists.
+    below: the law's mass on smaller ids: the token's stretch of the cumulative law begins there.
     rejected: the drafted token that a residual draw replaces. beta: Σ min(p, q), None where no draft law exists.
     rows: the most probable tokens of either law, best target first; the drawn token is among them.
     """
@@ -32,6 +33,7 @@ class Law:
     kind: Literal["draft", "residual", "bonus"]
     token: int
     uniform: float
+    below: float
     rejected: int | None
     beta: float | None
     rows: tuple[Candidate, ...]
@@ -42,7 +44,7 @@ def draft_law(round_: Round, node: int) -> Law:
     """The laws where a token was drafted, and the draw from q."""
     drafted = round_.nodes[node]
     tail = _tail(drafted.candidates, drafted.beta)
-    return Law("draft", drafted.token, drafted.uniform, None, drafted.beta, drafted.candidates, tail)
+    return Law("draft", drafted.token, drafted.uniform, drafted.below, None, drafted.beta, drafted.candidates, tail)
 
 
 def final_law(round_: Round) -> Law | None:
@@ -52,10 +54,12 @@ def final_law(round_: Round) -> Law | None:
         return None
     if final.source == "bonus":
         tail = _tail(final.candidates, None)
-        return Law("bonus", final.token, final.uniform, None, None, final.candidates, tail)
+        return Law("bonus", final.token, final.uniform, final.below, None, None, final.candidates, tail)
     rejected = round_.nodes[round_.trials[-1].node]
     tail = _tail(final.candidates, rejected.beta)
-    return Law("residual", final.token, final.uniform, rejected.token, rejected.beta, final.candidates, tail)
+    return Law(
+        "residual", final.token, final.uniform, final.below, rejected.token, rejected.beta, final.candidates, tail
+    )
 
 
 def _tail(candidates: tuple[Candidate, ...], beta: float | None) -> Tail:

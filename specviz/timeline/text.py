@@ -26,7 +26,8 @@ class Span:
 class Row:
     """One row of a round's table: a drafted token, or the final draw (which was judged by nobody).
 
-    position: place in the round, 1..K+1. uniform: what the token was drawn with. draft_prob: None at the bonus place.
+    position: place in the round, 1..K+1. uniform: what the token was drawn with. below: where its stretch of the
+    cumulative law begins. draft_prob: None at the bonus place.
     ratio: p/q. accept_prob, r: None where nothing was judged.
     """
 
@@ -34,6 +35,7 @@ class Row:
     token: int
     text: str
     uniform: float
+    below: float
     target_prob: float
     draft_prob: float | None
     ratio: float | None
@@ -76,6 +78,7 @@ def rows(round_: Round) -> tuple[Row, ...]:
                 token=final.token,
                 text=final.text,
                 uniform=final.uniform,
+                below=final.below,
                 target_prob=drawn.target_prob,
                 draft_prob=drawn.draft_prob if final.source == "residual" else None,
                 ratio=None,
@@ -94,6 +97,7 @@ def _drafted_row(node: Node, trial: Trial | None) -> Row:
         token=node.token,
         text=node.text,
         uniform=node.uniform,
+        below=node.below,
         target_prob=p,
         draft_prob=q,
         ratio=p / q if q else math.inf,

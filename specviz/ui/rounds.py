@@ -10,7 +10,7 @@ from specviz.figures.laws import law_figure
 from specviz.figures.style import MARKS
 from specviz.i18n import _
 from specviz.records import Round
-from specviz.timeline import Row, Step, label, number, rows, steps
+from specviz.timeline import Row, Step, label, number, outcome_name, rows, steps
 from specviz.ui import controls, runs, shell, state, views
 
 _CHIP, _FULL = 14, 200  # characters of a token in the table, and where the pointer rests on it
@@ -97,5 +97,5 @@ def _row_html(row: Row) -> str:
     return (
         f'<tr class="sv-row sv-{row.outcome}-row{final}"><td class="sv-left">{row.position}</td>'
         f'<td class="sv-left">{chip}</td>'
-        f'<td class="sv-left">{MARKS[row.outcome]} {escape(views.outcome_name(row.outcome))}</td>{cells}</tr>'
+        f'<td class="sv-left">{MARKS[row.outcome]} {escape(outcome_name(row.outcome))}</td>{cells}</tr>'
     )

@@ -11,7 +11,7 @@ from specviz import measure, theory
 from specviz.figures.style import MARKS
 from specviz.i18n import _
 from specviz.records import Trace
-from specviz.timeline import label, number, spans
+from specviz.timeline import label, number, outcome_name, spans
 from specviz.ui import runs, shell
 
 
@@ -116,16 +116,6 @@ def legend_html() -> str:
         )
     )
     return f'<div class="sv-legend">{items}</div>'
-
-
-def outcome_name(outcome: str) -> str:
-    return {
-        "accepted": _("accepted"),
-        "rejected": _("rejected"),
-        "unjudged": _("never judged"),
-        "resampled": _("resampled"),
-        "bonus": _("bonus"),
-    }[outcome]
 
 
 def numbers_html(trace: Trace) -> str:
