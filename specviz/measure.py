@@ -92,11 +92,16 @@ class Times:
 class Comparison:
     """A speculative run against a plain one of the same target.
 
-    cost_ratio: plain target pass over draft pass (c). speedup: tokens per second over plain's.
-    predicted: theory.speedup at the measured α and c, which takes a pass over K + 1 positions to cost what one does.
+    cost_ratio: plain target pass over draft pass (c). pass_ratio: target pass over K + 1 positions over a plain one.
+    speedup: tokens per second of the whole speculative run over plain's; at an equal number of tokens that is plain's
+    time over the speculative one's.
+    predicted: theory.speedup at the measured α and c, which takes pass_ratio to be 1.
     """
 
+    draft_length: int
+    alpha: float
     cost_ratio: float
+    pass_ratio: float
     speedup: float
     predicted: float
     best_draft_length: int
@@ -147,6 +152,23 @@ def alpha(traces: Trace | Sequence[Trace]) -> Mean:
     return _mean([r.nodes[t.node].beta for r in _rounds(traces) for t in r.trials], 0.0, 1.0)
 
 
+def alpha_by_round(trace: Trace) -> tuple[Mean, ...]:
+    """α̂ as it stood after each round: the mean of beta over all places judged so far. The last one is `alpha(trace)`.
+
+    One pass over the run. Source: Welford 1962, Technometrics 4(3), for the running sum of squares.
+    """
+    n, mean, squares, so_far = 0, math.nan, 0.0, []
+    for round_ in trace.rounds:
+        for trial in round_.trials:
+            beta, n = round_.nodes[trial.node].beta, n + 1
+            before = mean if n > 1 else beta
+            mean = before + (beta - before) / n
+            squares += (beta - before) * (beta - mean)
+        error = math.sqrt(squares / (n - 1) / n) if n > 1 else math.nan
+        so_far.append(Mean(mean, n, error, 0.0, 1.0))
+    return tuple(so_far)
+
+
 def tokens_per_round(traces: Trace | Sequence[Trace]) -> Mean:
     """Tokens per target pass, rounds cut short at the end of the text included."""
     return _mean([len(r.emitted) for r in _rounds(traces)], 1.0, math.inf)
@@ -185,13 +207,16 @@ def compare(speculative: Trace | Sequence[Trace], plain: Trace | Sequence[Trace]
     if lengths == {0} or len(lengths) != 1 or any(t.draft_length for t in _several(plain)):
         raise ConfigError("compare needs speculative runs of one draft length, and plain runs of the same target")
     with_draft, alone = times(speculative), times(plain)
-    rate = alpha(speculative).estimate
+    draft_length, rate = lengths.pop(), alpha(speculative).estimate
     cost_ratio = _ratio(alone.verify_s, with_draft.draft_pass_s)
     known = not math.isnan(rate) and 0 < cost_ratio < math.inf
     return Comparison(
+        draft_length=draft_length,
+        alpha=rate,
         cost_ratio=cost_ratio,
+        pass_ratio=_ratio(with_draft.verify_s, alone.verify_s),
         speedup=_ratio(with_draft.tokens_per_s, alone.tokens_per_s),
-        predicted=theory.speedup(rate, cost_ratio, lengths.pop()) if known else math.nan,
+        predicted=theory.speedup(rate, cost_ratio, draft_length) if known else math.nan,
         best_draft_length=theory.best_draft_length(rate, cost_ratio) if known else 0,
     )
 

@@ -30,7 +30,7 @@ class _Bar(NamedTuple):
 
 
 def law_figure(law: Law, *, theme: Theme = "light") -> go.Figure:
-    """p and q at the place, their overlap shaded; beside them the residual, if the token was drawn from it.
+    """p and q at the place, their overlap shaded, which is β; beside them the residual, if it gave the token.
 
     At the bonus place there is no draft law: p alone. The drawn token is framed and marked, the rejected one struck.
     """
@@ -41,9 +41,10 @@ def law_figure(law: Law, *, theme: Theme = "light") -> go.Figure:
     if law.beta is None:
         data = [_row(bars, p, _("target p"), "p ", target, width=0.6, offset=-0.3)]
     else:
-        both = [b.both for b in bars]
+        both, shade = [b.both for b in bars], {"color": colours.shared, "line": {"width": 1, "color": colours.muted}}
+        overlap = _("shaded overlap: in all β = {beta}").format(beta=number(law.beta))
         data = [
-            _row(bars, both, _("both: min(p, q)"), "", {"color": colours.shared}, width=0.96, offset=-0.48),
+            _row(bars, both, "min(p, q)", "", shade, width=0.96, offset=-0.48) | {"name": overlap},
             _row(bars, p, _("target p"), "p ", target, width=0.3, offset=-0.34),
             _row(bars, q, _("draft q"), "q ", draft, width=0.3, offset=0.04),
         ]

@@ -96,6 +96,12 @@ def layout(theme: Theme) -> dict[str, Any]:
     }
 
 
+def faint(colour: str, opacity: float) -> str:
+    """A colour of the palette that lets shine through what it covers."""
+    red, green, blue = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
+    return f"rgba({red},{green},{blue},{opacity})"
+
+
 def escaped(text: str) -> str:
     """Text that plotly shows as it is: its labels know some HTML, entities, and TeX between dollars."""
     for character, entity in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ("$", "&#36;"), ("%", "&#37;")):
