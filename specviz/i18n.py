@@ -8,9 +8,16 @@ programmers and logs too, and stay English.
 import gettext
 from pathlib import Path
 
-_catalogue = gettext.translation("specviz", Path(__file__).parent / "locale", fallback=True)
+_LOCALE = Path(__file__).parent / "locale"
+_catalogue = gettext.translation("specviz", _LOCALE, fallback=True)
 
 
 def _(message: str) -> str:
     """The message in the reader's language. Fill values in afterwards: `_("round {n}").format(n=3)`."""
     return _catalogue.gettext(message)
+
+
+def language() -> str:
+    """The language that the messages are in, as a page names it: "en", "de", "pt-BR"."""
+    found = gettext.find("specviz", _LOCALE)
+    return Path(found).parts[-3].partition("@")[0].replace("_", "-") if found else "en"

@@ -8,13 +8,13 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-import os
 import re
 from functools import cache
 from html import escape
 from pathlib import Path
 
-from specviz.i18n import _
+from specviz.files import Target, save
+from specviz.i18n import _, language
 from specviz.records import Trace
 from specviz.replay.payload import payload
 from specviz.timeline import label
@@ -25,7 +25,7 @@ _IMPORT = re.compile(r'^import [^;]*? from "\./([a-z]+)\.mjs";\n', re.MULTILINE)
 _EXPORT = re.compile(r"^export (?=(?:const|async|function|class) )", re.MULTILINE)
 
 _PAGE = """<!doctype html>
-<html lang="en" class="stage-page">
+<html lang="{language}" class="stage-page">
 <head>
 <meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="{policy}">
@@ -42,22 +42,22 @@ _PAGE = """<!doctype html>
 """
 
 
-def to_html(trace: Trace, path: str | os.PathLike[str] | None = None, *, talk: bool = False) -> str | None:
-    """One HTML page with the stage and this trace, written to a path, or returned when there is none.
+def to_html(trace: Trace, path_or_buffer: Target = None, *, talk: bool = False) -> str | None:
+    """One HTML page with the stage and this trace: to a path, to an open file, or returned when neither is given.
 
-    It opens from disk with no server, and its own policy forbids every connection. talk: large text, for a projector.
+    It opens from disk with no server, and its own policy forbids every connection.
+    talk: large text, for a projector, and the keys of a talk.
+    Raises TraceError when the file cannot be written.
     """
     page = _page(trace, talk=talk)
-    if path is None:
-        return page
-    Path(path).expanduser().write_text(page, encoding="utf-8")
-    return None
+    return save(path_or_buffer, lambda path: path.write_text(page, encoding="utf-8") if path else page)
 
 
 def _page(trace: Trace, *, talk: bool = False) -> str:
     code = f"{script()}\nopenPage(document);\n"
     data = {"payload": payload(trace), "talk": talk, "page": True}
     return _PAGE.format(
+        language=language(),
         title=escape(_("Speculative decoding: {prompt}").format(prompt=label(0, trace.prompt, 60))),
         policy=(
             f"default-src 'none'; script-src {_hash(code)}; style-src {_hash(style())}; img-src data: blob:; "
