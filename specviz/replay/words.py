@@ -93,13 +93,12 @@ def words() -> dict[str, str]:
         "back": _("Previous step"),
         "next": _("Next step"),
         "first": _("First step"),
-        "last": _("Last step"),
         "rejection": _("Jump to the next rejection"),
         "rejection_short": _("next"),
         "round": _("Round"),
         "scrub": _("Position in the whole run"),
         "speed": _("Speed"),
-        "picture": _("Save a picture of this step"),
+        "picture": _("Save a picture of this step (with Shift as SVG)"),
         "theme": _("Light or dark"),
         "help": _("Keys"),
         "close": _("Close"),
@@ -109,8 +108,43 @@ def words() -> dict[str, str]:
         "key_ends": _("first or last step"),
         "key_digits": _("to the round of that number"),
         "key_rejection": _("to the next rejection"),
+        "key_picture": _("save a picture of this step: PNG, with Shift SVG"),
+        "key_full_screen": _("full screen"),
+        "key_blank": _("blank the screen; any key brings it back"),
+        "key_theme": _("light or dark"),
+        "key_notes": _("notes for who speaks"),
         "key_help": _("these keys"),
         "key_space": _("Space"),
         "key_home": _("Home, End"),
+        "blank": _("The screen is blank. Any key or click brings the stage back."),
+        "notes": _("Notes for who speaks"),
+        # what a speaker can say at each step
+        "note_draft": _(
+            "A small, fast model guesses a few tokens ahead. It draws each guess from its own law, and that is cheap."
+        ),
+        "note_verify": _(
+            "Now the large model reads all the guesses in one pass. That takes hardly longer than making one token, "
+            "and this is where time is saved."
+        ),
+        "note_judge_yes": _(
+            "This guess stays: the random number fell on the part that accepts. A guess that the large model likes at "
+            "least as much as the small one always stays."
+        ),
+        "note_judge_no": _(
+            "This guess falls, because the large model likes it too little. The guesses after it built on it, so they "
+            "go as well."
+        ),
+        "note_residual": _(
+            "The replacement is drawn from what the large model gives more than the small one. That is the trick: the "
+            "text comes out just as if the large model had written alone."
+        ),
+        "note_bonus": _(
+            "The same pass also gave the law for the next place. So the large model adds a token of its own, and it "
+            "costs nothing more."
+        ),
+        "note_emit": _(
+            "All of this took one pass of the large model. Alone, it would have needed a pass for every one of these "
+            "tokens."
+        ),
         "hint": _("On a touch screen, swipe left or right. Click a token in the text to see the step that made it."),
     }

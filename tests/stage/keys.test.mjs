@@ -24,6 +24,21 @@ test("keys and clickers ask for steps, rounds and ends", () => {
   }
 });
 
+test("the keys of a talk are asked for in a talk only, and once while they are held", () => {
+  for (const [key, action] of Object.entries({ f: "fullScreen", B: "blank", d: "theme", n: "notes" })) {
+    assert.equal(asked(press(key)), null);
+    assert.equal(asked(press(key), undefined, true).action, action);
+    assert.equal(asked(press(key, { repeat: true }), undefined, true), null);
+    assert.equal(asked(press(key, { ctrlKey: true }), undefined, true), null);
+  }
+});
+
+test("a picture is a PNG, and with Shift an SVG", () => {
+  assert.deepEqual(asked(press("s")), { action: "picture", to: "png" });
+  assert.deepEqual(asked(press("S")), { action: "picture", to: "png" }); // caps lock
+  assert.deepEqual(asked(press("S", { shiftKey: true })), { action: "picture", to: "svg" });
+});
+
 test("modified and other keys are somebody else's", () => {
   for (const more of [{ ctrlKey: true }, { metaKey: true }, { altKey: true }]) assert.equal(asked(press("ArrowRight", more)), null);
   for (const key of ["a", "Enter", "Tab", "F5", "toString", "constructor"]) assert.equal(asked(press(key)), null);

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 
 import { Clock } from "../../specviz/ui/stage/clock.mjs";
-import { beat, clampTo, flatten, isLast, move, offsets, phases, stepOfNode, unflatten } from "../../specviz/ui/stage/position.mjs";
+import { addressOf, beat, clampTo, flatten, isLast, move, offsets, phases, stepOfNode, unflatten } from "../../specviz/ui/stage/position.mjs";
 
 const step = (k, more = {}) => ({ k, ...more });
 const rejected = {
@@ -98,4 +98,9 @@ test("the clock counts frames by speed, ends a step once, and stands still when 
   assert.equal(over, 3);
   clock.pause();
   assert.equal(frames.length, 0);
+});
+
+test("the address keeps everything else and counts from 1", () => {
+  const at = { round: 2, step: 4 };
+  assert.equal(addressOf("http://host/base/watch?embed=true&round=9#x", "a_-8", at), "http://host/base/watch?embed=true&round=3&run=a_-8&step=5#x");
 });

@@ -12,10 +12,12 @@ from typing import Any, NamedTuple
 
 import streamlit as st
 
+from specviz.errors import ConfigError
 from specviz.figures.style import Theme
 from specviz.records import Trace
 from specviz.replay import payload, script, style
 
+SPOTS = (None, "head", "text", "cards", "told", "panels", "controls")
 _MOUNT = "export default function (component) {\n  return streamlit(component);\n}\n"
 
 
@@ -36,15 +38,24 @@ def stage(
     talk: bool = False,
     theme: Theme | None = None,
     above: int = 92,
+    spot: str | None = None,
+    link: str | None = None,
     on_step: Callable[[], None] | None = None,
 ) -> Position | None:
     """Show the stage and return where the viewer rests: None until the first pause, step or jump.
 
     start: round and step to open at, from 0; changing it later jumps there. autoplay: play when it appears.
-    live: more rounds are coming, so the end of the trace is waited at. talk: large text, for a projector.
+    live: more rounds are coming, so the end of the trace is waited at.
+    talk: large text, for a projector, and the keys of a talk (full screen, blank, light or dark, notes).
     theme: None follows the page. above: pixels of the window that the stage leaves to the page around it.
+    spot: the part that is shown in a ring while the others step back: "head", "text", "cards", "told" (title and
+    caption), "panels" or "controls". It changes nothing else.
+    link: the run's name in the page's address (`?run=`), where the stage then keeps round and step up to date.
     on_step: called before the rerun that a new resting place causes. While it plays, nothing is sent.
+    Raises ConfigError for an unknown spot.
     """
+    if spot not in SPOTS:
+        raise ConfigError(f"spot must be one of {', '.join(map(repr, SPOTS))}, got {spot!r}")
     data: dict[str, Any] = {
         "payload": payload(trace),
         "start": start and list(start),
@@ -53,6 +64,8 @@ def stage(
         "talk": talk,
         "theme": theme,
         "above": above,
+        "spot": spot,
+        "link": link,
     }
     result = _component()(key=key, data=data, on_position_change=on_step or (lambda: None))
     at = getattr(result, "position", None)

@@ -72,9 +72,6 @@ export function makeControls({ w, act, go, setSpeed, more }) {
       setIcon(play.firstChild, on ? "pause" : "play");
       for (const name of ["aria-label", "title"]) play.setAttribute(name, on ? w.pause : w.play);
     },
-    speed(value) {
-      speed.value = String(value);
-    },
     beat(part) {
       done.style.transform = `scaleX(${part.toFixed(3)})`;
     },

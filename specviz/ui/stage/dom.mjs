@@ -15,11 +15,9 @@ export const ICONS = {
   back: "M16 5l-9 7 9 7z",
   next: "M8 5l9 7-9 7z",
   first: "M6 5v14M18 5l-9 7 9 7z",
-  last: "M18 5v14M6 5l9 7-9 7z",
   picture: "M12 4v11M7 10.5l5 5 5-5M5 20h14",
   theme: "M12 3a9 9 0 1 0 9 9 7 7 0 0 1-9-9z",
   help: "M8.5 9a3.5 3.5 0 1 1 5 3.2c-1 .6-1.5 1.2-1.5 2.6M12 18.5v.6",
-  arrow: "M4 12h15M13 6l6 6-6 6",
 };
 const SOLID = new Set(["play", "back", "next", "bonus"]);
 

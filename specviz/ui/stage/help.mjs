@@ -4,16 +4,22 @@ import { button, h } from "./dom.mjs";
 
 export function makeHelp({ w }) {
   const list = h("dl");
-  for (const [keys, told] of [
+  const rows = [
     [w.key_space, w.key_play],
     ["← →", w.key_steps],
     ["↑ ↓", w.key_rounds],
     [w.key_home, w.key_ends],
     ["1 2 3 …", w.key_digits],
     ["X", w.key_rejection],
+    ["S", w.key_picture],
+    ["F", w.key_full_screen, "in-talk"],
+    ["B", w.key_blank, "in-talk"],
+    ["D", w.key_theme, "in-talk"],
+    ["N", w.key_notes, "in-talk"],
     ["?", w.key_help],
-  ]) {
-    list.append(h("div", {}, h("dt", {}, h("kbd", { text: keys })), h("dd", { text: told })));
+  ];
+  for (const [keys, told, where] of rows) {
+    list.append(h("div", { class: where }, h("dt", {}, h("kbd", { text: keys })), h("dd", { text: told })));
   }
   const close = button("rejected", w.close, () => toggle(false));
   const box = h("div", { class: "sheet", role: "dialog", "aria-label": w.help, "aria-modal": "true" });

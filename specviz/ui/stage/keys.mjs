@@ -11,23 +11,28 @@ const ACTIONS = {
   Home: "first",
   End: "last",
   x: "rejection",
+  s: "picture",
   "?": "help",
 };
+const TALK = { f: "fullScreen", b: "blank", d: "theme", n: "notes" };
 const TYPED = "input, select, textarea, [contenteditable]:not([contenteditable=false])";
 const OWN_KEYS =
   "[role=slider], [role=listbox], [role=option], [role=combobox], [role=textbox], [role=menu], [role=menuitem], " +
   "[role=tab], [role=radio], [role=radiogroup], [role=grid], [role=tree], [role=spinbutton], iframe, video, audio";
 const PATIENCE = 700; // milliseconds in which a second digit joins the first
 
-// What a key asks for: { action, to }, or null. before: { digits, at } of the last digit.
-export function asked(event, before = { digits: "", at: -Infinity }) {
+// What a key asks for: { action, to }, or null. before: { digits, at } of the last digit. talk: with the keys of a talk.
+export function asked(event, before = { digits: "", at: -Infinity }, talk = false) {
   if (event.ctrlKey || event.metaKey || event.altKey) return null;
   if (/^[0-9]$/.test(event.key)) {
     const digits = (event.timeStamp - before.at < PATIENCE ? before.digits : "") + event.key;
     return Number(digits) > 0 ? { action: "round", to: Number(digits), digits } : null;
   }
-  const action = Object.hasOwn(ACTIONS, event.key) ? ACTIONS[event.key] : null;
-  return action && { action };
+  const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
+  if (talk && Object.hasOwn(TALK, key)) return event.repeat ? null : { action: TALK[key] };
+  if (!Object.hasOwn(ACTIONS, key)) return null;
+  const action = ACTIONS[key];
+  return action === "picture" ? { action, to: event.shiftKey ? "svg" : "png" } : { action };
 }
 
 // Whether a key pressed in this element is the element's own. ours: the stage, whose scrubber takes our keys.
@@ -40,17 +45,23 @@ export function taken(target, key, ours) {
 
 let current = null; // with several stages on a page, keys go to the one that was touched last
 
-// Calls act(action, to). Returns a function that stops listening.
-export function listen(root, { act, talk }) {
+// Calls act(action, to). wake() ends a blank screen, which any key does, and says whether there was one.
+// Returns a function that stops listening.
+export function listen(root, { act, talk, wake }) {
   let before;
   const claim = () => (current = root);
   if (!current || !current.isConnected) claim();
   const hear = (event) => {
     if (!current || !current.isConnected) claim();
     if (current !== root || !inView(root) || event.defaultPrevented) return;
+    if (!event.repeat && wake()) {
+      event.preventDefault();
+      event.stopPropagation();
+      return;
+    }
     if (taken(event.composedPath()[0], event.key, root)) return;
     if (talk() && (event.key === "r" || event.key === "c") && !event.ctrlKey && !event.metaKey) event.stopPropagation();
-    const wish = asked(event, before);
+    const wish = asked(event, before, talk());
     if (!wish) return;
     before = { digits: wish.digits ?? "", at: event.timeStamp };
     event.preventDefault();

@@ -1,4 +1,4 @@
-// The current step as a picture file: the stage drawn into an SVG that holds its own styles, and that as a PNG.
+// The current step as a picture file: the stage drawn into an SVG that holds its own styles, or that as a PNG.
 
 const SCALE = 2;
 
@@ -10,7 +10,7 @@ export function isDark(root) {
 export function svgOf(root) {
   const { width, height } = root.getBoundingClientRect();
   const copy = root.cloneNode(true);
-  for (const gone of copy.querySelectorAll(".controls, .help, .spoken, .flights")) gone.remove();
+  for (const gone of copy.querySelectorAll(".controls, .help, .spoken, .flights, .blank")) gone.remove();
   const whole = root.querySelector(".controls")?.getBoundingClientRect().height ?? 0;
   const computed = getComputedStyle(root);
   copy.style.fontFamily = computed.fontFamily;
@@ -44,13 +44,14 @@ function stylesOf(home) {
   return texts.filter((text) => text.includes(".stage .")).join("\n");
 }
 
-export async function savePicture(root, name) {
+// kind: "png" or "svg".
+export async function savePicture(root, name, kind) {
   const svg = svgOf(root);
-  let file;
+  let file = { blob: new Blob([svg], { type: "image/svg+xml" }), name: `${name}.svg` };
   try {
-    file = { blob: await pngOf(svg), name: `${name}.png` };
+    if (kind === "png") file = { blob: await pngOf(svg), name: `${name}.png` };
   } catch {
-    file = { blob: new Blob([svg], { type: "image/svg+xml" }), name: `${name}.svg` }; // a browser that taints canvases
+    // a browser that taints canvases: the drawing is better than nothing
   }
   const address = URL.createObjectURL(file.blob);
   const link = document.createElement("a");

@@ -42,6 +42,13 @@ export function isLast(rounds, at) {
   return at.round >= rounds.length - 1 && at.step >= (rounds.at(-1)?.steps.length ?? 1) - 1;
 }
 
+// The page's address with the place in it, counted from 1, so that a link or a reload opens the very step.
+export function addressOf(href, run, at) {
+  const address = new URL(href);
+  for (const [name, value] of [["run", run], ["round", at.round + 1], ["step", at.step + 1]]) address.searchParams.set(name, value);
+  return address.href;
+}
+
 // The position after an action; the same position where there is nothing to go to.
 export function move(rounds, at, action, to = 0) {
   if (!rounds.length) return at;

@@ -14,10 +14,12 @@ import { fit } from "./layout.mjs";
 import { Motion } from "./motion.mjs";
 import { makeEmit, makeVerify } from "./passes.mjs";
 import { isDark, savePicture } from "./picture.mjs";
-import { beat, clampTo, isLast, move, offsets, same, stepOfNode } from "./position.mjs";
+import { addressOf, beat, clampTo, isLast, move, offsets, same, stepOfNode } from "./position.mjs";
+import { makeBlank, makeNotes, turnFullScreen } from "./talk.mjs";
 import { makeText } from "./text.mjs";
 
 const REST = 180; // milliseconds at one place before it is reported
+const SPOTS = ["head", "text", "cards", "told", "panels", "controls"];
 
 const labelOf = (round, step) => (step.n === undefined ? round.final[0] : round.nodes[step.n][0]);
 
@@ -25,6 +27,8 @@ export class Stage {
   // report(at): told where the viewer rests. data: see `specviz.ui.stage`.
   constructor(parent, data, report) {
     this.report = report;
+    this.around = parent.host ?? parent; // a component's parent is a shadow root
+    this.page = Boolean(data.page);
     this.rounds = [];
     this.starts = [0];
     this.at = { round: 0, step: 0 };
@@ -33,7 +37,8 @@ export class Stage {
     this.startSeen = null;
     this.build(data);
     parent.append(this.root);
-    this.stopKeys = listen(this.root, { act: (action, to) => this.act(action, to), talk: () => this.talk });
+    const wake = () => this.blank.wake();
+    this.stopKeys = listen(this.root, { act: (action, to) => this.act(action, to), talk: () => this.talk, wake });
     listenToTouch(this.root, (action) => this.act(action));
     this.sizes = new ResizeObserver(() => this.fit());
     this.sizes.observe(this.root);
@@ -50,10 +55,14 @@ export class Stage {
     context.goFinal = () => context.goStep(this.rounds[this.at.round].steps.findIndex((s) => s.k === "residual" || s.k === "bonus"));
     context.setSpeed = (speed) => (this.clock.speed = motion.speed = speed);
     this.help = makeHelp({ w });
-    const more = [button("picture", w.picture, () => this.save()), button("help", w.help, () => this.help.toggle())];
-    if (data.page) more.unshift(button("theme", w.theme, () => this.turn()));
+    const save = button("picture", w.picture, (event) => this.save(event.shiftKey ? "svg" : "png"));
+    const more = [save, button("help", w.help, () => this.help.toggle())];
+    if (this.page) more.unshift(button("theme", w.theme, () => this.turn()));
     this.head = makeHead(context);
     this.text = makeText({ ...context, label: labelOf });
+    this.notes = makeNotes(context);
+    this.text.root.append(this.notes.root);
+    this.blank = makeBlank(context);
     this.cards = makeCards(context);
     this.controls = makeControls({ ...context, more });
     this.panels = {
@@ -74,7 +83,7 @@ export class Stage {
     this.waiting = h("p", { class: "waiting", text: w.empty });
     this.root = h("section", { class: "stage", "aria-label": w.stage, tabindex: "-1" });
     this.root.append(this.head.root, this.text.root, this.cards.root, told, stack, this.waiting, this.controls.root);
-    this.root.append(this.spoken, this.flights, this.help.root);
+    this.root.append(this.spoken, this.flights, this.help.root, this.blank.root);
     this.clock = new Clock({
       beat: () => beat(this.rounds[this.at.round], this.at.step),
       over: () => this.over(),
@@ -90,18 +99,21 @@ export class Stage {
     const before = this.rounds.length ? this.at : null;
     this.talk = Boolean(data.talk);
     this.live = Boolean(data.live);
+    this.link = data.link;
     this.root.classList.toggle("talk", this.talk);
-    if (data.theme) this.root.dataset.theme = data.theme;
-    else if (!data.page) delete this.root.dataset.theme;
+    for (const name of SPOTS) this.root.classList.toggle(`spot-${name}`, data.spot === name);
+    this.root.classList.toggle("spot", Boolean(data.spot));
+    if (data.theme !== this.themeSeen) this.dress((this.themeSeen = data.theme));
+    if (!this.talk) this.note(false);
     if (data.above !== undefined) this.root.style.setProperty("--above", `${data.above}px`);
-    const fresh = payload.run !== this.run || payload.from + payload.rounds.length < this.rounds.length;
+    const fresh = payload.run !== this.run || payload.rounds.length < this.rounds.length;
     if (fresh) {
       this.run = payload.run;
       this.rounds = [];
       this.at = { round: 0, step: 0 };
       this.text.reset(payload.prompt);
     }
-    const added = payload.rounds.slice(Math.max(0, this.rounds.length - payload.from));
+    const added = payload.rounds.slice(this.rounds.length);
     this.rounds.push(...added);
     this.starts = offsets(this.rounds);
     this.text.extend(added);
@@ -142,7 +154,7 @@ export class Stage {
     this.formula.replaceChildren(...lowered(step.f));
     setText(this.caption, step.c);
     setText(this.spoken, `${step.t}. ${step.c}`);
-    for (const part of [this.head, this.text, this.cards, this.panels[step.k], this.controls]) part.update(view);
+    for (const part of [this.head, this.text, this.notes, this.cards, this.panels[step.k], this.controls]) part.update(view);
     this.flights.replaceChildren();
     if (step.k === "emit") fly({ motion, root: this.root, layer: this.flights, cards: this.cards, text: this.text, view });
     this.clock.restart();
@@ -150,8 +162,23 @@ export class Stage {
 
   // By a wish of the viewer: a step on moves, everything else is a cut; all but playing rests.
   act(action, to) {
-    if (action === "help") return this.help.toggle();
-    if (action === "toggle") return this.clock.playing ? this.pause() : this.play();
+    switch (action) {
+      case "toggle":
+        return this.clock.playing ? this.pause() : this.play();
+      case "help":
+        return this.help.toggle();
+      case "picture":
+        return this.save(to);
+      case "theme":
+        return this.turn();
+      case "notes":
+        return this.note(this.notes.root.hidden);
+      case "fullScreen":
+        return turnFullScreen(this.root.ownerDocument);
+      case "blank":
+        this.pause();
+        return this.blank.show();
+    }
     const before = this.at;
     const after = move(this.rounds, before, action, to);
     if (!same(before, after)) this.go(after, action === "next");
@@ -161,7 +188,7 @@ export class Stage {
   go(at, moving = false) {
     this.at = clampTo(this.rounds, at);
     this.show(moving || this.clock.playing);
-    if (!this.clock.playing) this.rest();
+    this.rest();
   }
 
   play() {
@@ -170,6 +197,7 @@ export class Stage {
     this.clock.play();
     this.controls.playing(true);
     this.show(true);
+    this.rest();
   }
 
   pause() {
@@ -183,12 +211,16 @@ export class Stage {
     if (!same(after, this.at)) {
       this.at = after;
       this.show(true);
+      this.rest();
     } else if (!this.live) this.pause(); // a run under way waits here for its next round
   }
 
   rest() {
     clearTimeout(this.resting);
-    this.resting = setTimeout(() => this.clock.playing || this.report?.({ ...this.at }), REST);
+    this.resting = setTimeout(() => {
+      if (this.link) history.replaceState(history.state, "", addressOf(location.href, this.link, this.at));
+      if (this.talk || !this.clock.playing) this.report?.({ ...this.at });
+    }, REST);
   }
 
   fit() {
@@ -203,12 +235,28 @@ export class Stage {
     this.cards.wide(box.width / size);
   }
 
-  save() {
-    savePicture(this.root, `specviz-${this.at.round + 1}-${this.at.step + 1}`);
+  save(kind) {
+    savePicture(this.root, `specviz-${this.at.round + 1}-${this.at.step + 1}`, kind);
+  }
+
+  note(on) {
+    this.notes.root.hidden = !on;
+    this.root.classList.toggle("noted", on);
+    this.fit();
   }
 
   turn() {
-    this.root.ownerDocument.documentElement.dataset.theme = isDark(this.root) ? "light" : "dark";
+    const theme = isDark(this.root) ? "light" : "dark";
+    this.dress(theme);
+    if (this.page) this.root.ownerDocument.documentElement.dataset.theme = theme;
+    else this.around.style.background = getComputedStyle(this.root).backgroundColor; // no frame of another colour
+  }
+
+  // theme: "light", "dark", or nothing for the page's.
+  dress(theme) {
+    if (theme) this.root.dataset.theme = theme;
+    else delete this.root.dataset.theme;
+    if (!this.page) this.around.style.background = "";
   }
 
   destroy() {

@@ -1,0 +1,42 @@
+"""The runs, their pages and the browser that the stage's tests share."""
+
+import shutil
+
+import pytest
+
+from specviz import replay
+from tests.stage.shows import FLAGS, long_run, missing, short_run
+
+
+@pytest.fixture(scope="session")
+def trace(pair):
+    return short_run(pair)
+
+
+@pytest.fixture(scope="session")
+def long_trace(pair):
+    return long_run(pair)
+
+
+@pytest.fixture(scope="package")
+def browser():
+    playwright = pytest.importorskip("playwright.sync_api", reason="needs the playwright package")
+    path = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    with playwright.sync_playwright() as p:
+        browser = p.chromium.launch(executable_path=path or missing("chromium"), args=FLAGS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="session")
+def path(trace, tmp_path_factory):
+    path = tmp_path_factory.mktemp("stage") / "run.html"
+    trace.to_html(path)
+    return path
+
+
+@pytest.fixture(scope="session")
+def talk_path(trace, tmp_path_factory):
+    path = tmp_path_factory.mktemp("talk") / "talk.html"
+    replay.to_html(trace, path, talk=True)
+    return path

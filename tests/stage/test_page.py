@@ -1,0 +1,179 @@
+"""The exported page in a browser: keys, clicks, playing, pictures, themes."""
+
+import itertools
+from xml.etree import ElementTree
+
+import pytest
+
+from specviz import timeline
+from tests.stage.shows import Show, starts, toy_trace
+
+
+@pytest.mark.browser
+def test_keys_step_through_the_run(browser, path, trace):
+    with Show(browser, path) as show:
+        assert show.where == (1, 1)
+        show.press("ArrowRight", "PageDown", "ArrowLeft")
+        assert show.where == (1, 2)
+        show.press("ArrowDown")
+        assert show.where == (2, 1)
+        show.press("ArrowUp")
+        assert show.where == (1, 1)
+        show.press("End")
+        assert show.where == (len(trace.rounds), len(timeline.steps(trace.rounds[-1])))
+        show.press("Home", "x")
+        rejected = next(s for s in timeline.steps(trace) if s.kind == "judge" and "rejected" in s.cards)
+        assert show.where == (rejected.round + 1, rejected.index + 1)
+        assert show.spoken == f"{rejected.title}. {rejected.caption}"
+        show.press("1", "2")
+        assert show.where == (12, 1)
+        show.page.locator(".go-next").click()
+        show.press(" ")
+        assert (show.where, show.label) == ((12, 2), "Pause")
+        show.press(" ")
+        assert show.label == "Play"
+
+
+@pytest.mark.browser
+def test_keys_are_left_alone_in_inputs_and_with_modifiers(browser, path):
+    with Show(browser, path) as show:
+        show.page.evaluate("document.body.prepend(document.createElement('textarea'))")
+        show.page.locator("textarea").focus()
+        show.press("ArrowRight", " ", "3", "?")
+        assert show.where == (1, 1)
+        assert show.page.locator("textarea").input_value() == " 3?"
+        show.page.locator("textarea").blur()
+        show.press("Control+ArrowRight", "Alt+ArrowRight")
+        assert show.where == (1, 1)
+        show.page.locator(".scrub input").focus()
+        show.press("PageDown")
+        assert show.where == (1, 2)
+
+
+@pytest.mark.browser
+def test_help_opens_and_closes_and_the_focus_comes_back(browser, path):
+    with Show(browser, path) as show:
+        show.page.locator(".go-next").focus()
+        show.press("?")
+        assert show.page.get_by_role("dialog").is_visible()
+        assert show.page.evaluate("document.activeElement.getAttribute('aria-label')") == "Close"
+        show.press("Escape")
+        assert not show.page.get_by_role("dialog").is_visible()
+        assert show.page.evaluate("document.activeElement.classList.contains('go-next')")
+
+
+@pytest.mark.browser
+def test_every_step_is_spoken_and_shown(browser, path, trace):
+    with Show(browser, path, motion="reduce") as show:
+        for i, step in enumerate(timeline.steps(trace)):
+            if i:
+                show.press("ArrowRight")
+            assert show.spoken == f"{step.title}. {step.caption}"
+            assert show.page.locator(".formula").text_content() == step.formula.text
+            assert show.page.locator(".panels > :not([hidden])").count() == 1
+
+
+@pytest.mark.browser
+def test_the_text_grows_with_the_emitted_tokens_and_a_click_finds_their_step(browser, path, trace):
+    with Show(browser, path) as show:
+        for n in (0, 1, 3, len(trace.rounds)):
+            last = (n - 1, len(timeline.steps(trace.rounds[n - 1])) - 1) if n else (0, 0)
+            show.jump(starts(trace)[last])
+            shown = show.page.locator(".inner").inner_text()
+            assert shown == trace.prompt + "".join(p for r in trace.rounds[:n] for p in r.pieces)
+        span = timeline.spans(trace)[2]
+        show.page.locator(".inner .token").nth(2).click()
+        assert show.where == (span.round + 1, span.step + 1)
+        show.page.locator(".card").first.click()
+        assert show.page.locator(".told h2").text_content().startswith("Judge 1 of")
+
+
+@pytest.mark.browser
+def test_a_text_from_right_to_left_reads_from_right_to_left(browser, tmp_path):
+    trace = toy_trace(("שלום ", "עולם ", "טוב ", "מאוד "))
+    trace.to_html(tmp_path / "hebrew.html")
+    with Show(browser, tmp_path / "hebrew.html") as show:
+        show.press("End")
+        edges = show.page.evaluate(
+            "[...document.querySelectorAll('.inner .token')].map((t) => t.getBoundingClientRect())"
+        )
+        pairs = [(one["right"], other["right"]) for one, other in itertools.pairwise(edges) if one["y"] == other["y"]]
+        assert len(pairs) > 20
+        assert all(right > next_right for right, next_right in pairs)
+
+
+@pytest.mark.browser
+def test_playing_moves_on_by_itself_and_stops_at_the_end(browser, path, trace):
+    with Show(browser, path) as show:
+        show.jump(len(timeline.steps(trace)) - 2)
+        show.page.get_by_label("Speed").select_option("4")
+        show.press(" ")
+        show.page.locator(".go-play[aria-label=Play]").wait_for()
+        assert show.where == (len(trace.rounds), len(timeline.steps(trace.rounds[-1])))
+        show.press(" ")
+        assert (show.where, show.label) == ((1, 1), "Pause")
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize(("motion", "moves"), [("no-preference", True), ("reduce", False)])
+def test_reduced_motion_turns_movement_into_cuts(browser, path, trace, motion, moves):
+    with Show(browser, path, motion=motion) as show:
+        show.jump(starts(trace)[(1, 0)] - 2)
+        show.press("ArrowRight")  # the emitted tokens fly
+        assert bool(show.page.evaluate("document.getAnimations().length")) == moves
+        assert bool(show.page.locator(".ghost").count()) == moves
+
+
+@pytest.mark.browser
+def test_a_swipe_turns_steps(browser, path):
+    with Show(browser, path, size=(390, 844), touch=True) as show:
+        swipe = """([from, to]) => { const at = (x) => [new Touch({ identifier: 1, target, clientX: x, clientY: 300 })];
+            const target = document.querySelector('.told');
+            for (const [name, x] of [['touchstart', from], ['touchend', to]]) target.dispatchEvent(new TouchEvent(name,
+            { touches: name === 'touchstart' ? at(x) : [], changedTouches: at(x), bubbles: true })); }"""
+        show.page.evaluate(swipe, [300, 100])
+        assert show.where == (1, 2)
+        show.page.evaluate(swipe, [100, 300])
+        assert show.where == (1, 1)
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("by", ["key", "button"])
+def test_a_picture_of_the_step_is_saved(browser, path, tmp_path, by):
+    with Show(browser, path) as show:
+        show.press("ArrowRight")
+        with show.page.expect_download() as download:
+            show.press("s") if by == "key" else show.page.locator(".go-picture").click()
+        assert download.value.suggested_filename == "specviz-1-2.png"
+        download.value.save_as(tmp_path / "step.png")
+        head = (tmp_path / "step.png").read_bytes()[:24]
+        assert head[:8] == b"\x89PNG\r\n\x1a\n"
+        assert int.from_bytes(head[16:20], "big") == 2880
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("by", ["key", "button"])
+def test_with_shift_the_picture_is_a_drawing(browser, path, tmp_path, by):
+    with Show(browser, path) as show:
+        show.press("ArrowRight")
+        with show.page.expect_download() as download:
+            show.press("Shift+S") if by == "key" else show.page.locator(".go-picture").click(modifiers=["Shift"])
+        assert download.value.suggested_filename == "specviz-1-2.svg"
+        download.value.save_as(tmp_path / "step.svg")
+        drawing = ElementTree.parse(tmp_path / "step.svg").getroot()
+        assert drawing.tag == "{http://www.w3.org/2000/svg}svg"
+        assert show.page.locator("h2").first.inner_text() in "".join(drawing.itertext())
+        page = show.context.new_page()
+        page.goto((tmp_path / "step.svg").as_uri())
+        assert page.locator(".told").bounding_box()["width"] > 1300  # it brings its own styles
+
+
+@pytest.mark.browser
+def test_the_theme_follows_the_reader_and_can_be_turned(browser, path):
+    ink = "getComputedStyle(document.querySelector('.stage')).backgroundColor"
+    with Show(browser, path, theme="dark") as show:
+        assert show.page.evaluate(ink) == "rgb(18, 21, 27)"
+        show.page.locator(".go-theme").click()
+        assert show.page.evaluate(ink) == "rgb(255, 255, 255)"
+        show.page.locator(".go-theme").click()
+        assert show.page.evaluate(ink) == "rgb(18, 21, 27)"
