@@ -86,10 +86,11 @@ def test_bars_hold_p_q_their_overlap_and_the_residual():
     bars = traces(figure)
     assert bars["target p"].x == (0.5, 0.2, 0.3)
     assert bars["draft q"].x == (0.1, 0.6, 0.3)
-    assert bars["shaded overlap: in all β = 0.400"].x == pytest.approx((0.1, 0.2, 0.1))
+    assert bars["overlap: β = 0.400"].x == pytest.approx((0.1, 0.2, 0.1))
     assert bars["residual"].x == pytest.approx((0.8, 0.0, 0.2))
-    assert sum(bars["shaded overlap: in all β = 0.400"].x) == pytest.approx(0.4)
+    assert sum(bars["overlap: β = 0.400"].x) == pytest.approx(0.4)
     assert "β = 0.400" in figure.layout.annotations[0].text
+    assert bars["overlap: β = 0.400"].marker.color == style.palette("light").shared
 
 
 def test_every_bar_carries_its_number():
@@ -119,7 +120,7 @@ def test_the_bonus_place_has_no_draft_law():
 
 
 def test_a_drafted_place_shows_no_residual():
-    assert list(traces(law_figure(law("draft")))) == ["shaded overlap: in all β = 0.400", "target p", "draft q"]
+    assert list(traces(law_figure(law("draft")))) == ["overlap: β = 0.400", "target p", "draft q"]
 
 
 def test_too_many_rows_join_the_others_but_never_the_tokens_in_question():

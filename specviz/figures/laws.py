@@ -42,7 +42,7 @@ def law_figure(law: Law, *, theme: Theme = "light") -> go.Figure:
         data = [_row(bars, p, _("target p"), "p ", target, width=0.6, offset=-0.3)]
     else:
         both, shade = [b.both for b in bars], {"color": colours.shared, "line": {"width": 1, "color": colours.muted}}
-        overlap = _("shaded overlap: in all β = {beta}").format(beta=number(law.beta))
+        overlap = _("overlap: β = {beta}").format(beta=number(law.beta))
         data = [
             _row(bars, both, "min(p, q)", "", shade, width=0.96, offset=-0.48) | {"name": overlap},
             _row(bars, p, _("target p"), "p ", target, width=0.3, offset=-0.34),
@@ -51,7 +51,9 @@ def law_figure(law: Law, *, theme: Theme = "light") -> go.Figure:
     if law.kind == "residual":
         left = [b.left for b in bars]
         marker = _hatched(colours.resampled, style.HATCH["residual"], frame)
-        data.append(_row(bars, left, _("residual"), " ", marker, width=0.6, offset=-0.3) | {"xaxis": "x2"})
+        data.append(
+            _row(bars, left, _("residual"), " ", marker, width=0.6, offset=-0.3) | {"xaxis": "x2", "showlegend": False}
+        )
     return go.Figure(data, _layout(law, bars, theme))
 
 
