@@ -35,6 +35,7 @@ _PAGE = """<!doctype html>
 <style>{style}</style>
 </head>
 <body>
+<main><h1>{title}</h1></main>
 <script type="application/json" id="trace">{data}</script>
 <script type="module">{code}</script>
 </body>

@@ -68,12 +68,21 @@ def test_hostile_tokens_are_text_and_the_layout_stays(browser, tmp_path, size):
 
 
 @pytest.mark.browser
-def test_no_serious_fault_for_readers_with_aids(browser, path, trace):
-    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="needs axe-playwright-python")
-    for theme in ("light", "dark"):
-        with Show(browser, path, theme=theme) as show:
-            show.page.context.set_default_timeout(60_000)
-            for i in kinds(trace):
-                show.jump(i)
-            found = axe.Axe().run(show.page).response["violations"]
-            assert [f["id"] for f in found if f["impact"] in ("serious", "critical")] == []
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("window", ["wide", "narrow", "talk"])
+def test_no_serious_fault_for_readers_with_aids(browser, path, talk_path, trace, theme, window):
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="needs axe-playwright-python").Axe()
+    size = (390, 844) if window == "narrow" else (1440, 900)
+    with Show(browser, talk_path if window == "talk" else path, size=size, theme=theme, motion="reduce") as show:
+        show.context.set_default_timeout(60_000)
+        if window == "talk":
+            show.press("n")
+        faults = {}
+        for i in kinds(trace):
+            show.jump(i)
+            for fault in axe.run(show.page).response["violations"]:
+                faults[fault["id"]] = (show.spoken, [node["html"] for node in fault["nodes"]][:3])
+        show.press("?")
+        for fault in axe.run(show.page).response["violations"]:
+            faults[fault["id"]] = ("help", [node["html"] for node in fault["nodes"]][:3])
+        assert faults == {}

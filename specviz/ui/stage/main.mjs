@@ -30,5 +30,5 @@ export function streamlit({ data, parentElement, setStateValue }) {
 
 export function openPage(document) {
   const data = JSON.parse(document.getElementById("trace").textContent);
-  mount(document.body, data, null);
+  mount(document.querySelector("main"), data, null);
 }
