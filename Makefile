@@ -1,9 +1,10 @@
 # make run    the app on the bundled pair          make test   the whole test suite
 # make check  format, lint, types, import table    make bench  side-by-side timings, printed as ratios
+# make examples  the example runs decoded anew; on a machine that does nothing else, for their times
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: run test check bench
+.PHONY: run test check bench examples
 
 run: .venv/run.stamp
 	$(BIN)/streamlit run app.py
@@ -19,6 +20,9 @@ check: .venv/dev.stamp
 
 bench: .venv/run.stamp
 	$(BIN)/python -m benchmarks.peers
+
+examples: .venv/run.stamp
+	$(BIN)/python -m specviz.examples
 
 .venv/bin/python:
 	$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14) and "specviz needs Python 3.11 to 3.13: make PYTHON=python3.12 ...")'
