@@ -1,6 +1,6 @@
-"""Home: what this is, and the way to a run."""
+"""Home: what this is, a recorded run on the stage, and the way to one's own."""
 
 from specviz.ui import shell, welcome
 
-shell.begin()
+shell.begin("home")
 welcome.show()

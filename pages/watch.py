@@ -1,15 +1,7 @@
-"""Watch: decode a prompt with the bundled pair and read every number of every round."""
+"""Watch: decode a prompt with the bundled pair and follow every number of every round on the stage."""
 
-from specviz.ui import controls, rounds, runs, shell, views
+from specviz.ui import controls, shell, show
 
-shell.begin()
+show.begin(entered=shell.begin("watch"))
 controls.settings()
-live = views.Live()
-live.show(runs.trace())
-with live.status():
-    runs.prepare()
-player = runs.current()
-live.show(runs.trace())
-if player is not None and player.trace.rounds:
-    rounds.show(player)
-runs.play(live.show)
+show.watch()

@@ -1,9 +1,10 @@
-"""What only a browser shows: a run from click to file, a deep link, hostile text, other hosts, the three widths.
+"""What only a browser shows: a run from click to file, links and reloads, keys, hostile text, other hosts, sizes.
 
 Without a Chromium these are skipped, unless SPECVIZ_REQUIRE_BROWSER=1 is set: then they fail.
 """
 
 import os
+import re
 import shutil
 import socket
 import subprocess
@@ -15,8 +16,11 @@ from urllib.parse import urlsplit
 
 import pandas as pd
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 
 import specviz as sv
+from specviz import examples
+from specviz.timeline import number
 
 playwright = pytest.importorskip("playwright.sync_api", reason="needs the playwright package")
 
@@ -34,7 +38,7 @@ FLAGS = [
     "--disable-sync",
 ]
 PATIENCE_S = 120  # models load, and two cores may be shared
-EXPECTED = "/_stcore/"  # Streamlit looks for its own server under a deep link's path first, and gets a 404
+EXPECTED = re.compile(r"/(watch|talk)/_stcore/(health|host-config)$")  # sought under a deep link's path first: 404
 
 HOSTILE_APP = f"""
 import sys
@@ -93,8 +97,10 @@ def address():
 class Visit:
     """A page in a window of its own, and everything that went wrong in it."""
 
-    def __init__(self, browser, *, size=(1440, 900), theme="light"):
-        self.context = browser.new_context(viewport={"width": size[0], "height": size[1]}, color_scheme=theme)
+    def __init__(self, browser, *, size=(1440, 900), theme="light", motion="no-preference"):
+        self.context = browser.new_context(
+            viewport={"width": size[0], "height": size[1]}, color_scheme=theme, reduced_motion=motion
+        )
         self.context.set_default_timeout(PATIENCE_S * 1000)
         self.page = self.context.new_page()
         self.errors, self.hosts = [], set()
@@ -103,14 +109,20 @@ class Visit:
         self.page.on("request", lambda request: self.hosts.add(urlsplit(request.url).hostname))
 
     def _log(self, message):
-        if message.type == "error" and EXPECTED not in message.location["url"]:
+        if message.type == "error" and not EXPECTED.search(message.location["url"]):
             self.errors.append(message.text)
 
+    def open(self, address):
+        self.page.goto(address)
+        self.page.locator(".stage .where b").wait_for()
+        return self
+
     def run(self):
-        """Press Run and wait for the end."""
+        """Press Run and wait for the end, the race included."""
         self.button("Run").click()
         self.page.get_by_text("reached the limit").wait_for()
-        self.page.locator(".js-plotly-plot .barlayer").first.wait_for()
+        self.button("Stop").and_(self.page.locator(":disabled")).wait_for()
+        self.button("Race again").wait_for()
 
     def button(self, name):
         return self.page.get_by_role("button", name=name, exact=True)
@@ -123,110 +135,229 @@ class Visit:
         box.press("Enter")
         self.page.keyboard.press("Escape")
 
+    def save(self, name, path):
+        if not self.button(name).is_visible():
+            self.button("Save").click()
+        with self.page.expect_download() as download:
+            self.button(name).click()
+        download.value.save_as(path)
+
+    def press(self, *keys):
+        for key in keys:
+            self.page.keyboard.press(key)
+
+    @property
+    def where(self):
+        """Round and step, both from 1."""
+        told = re.findall(r"\d+", self.page.locator(".stage .where").inner_text())
+        return int(told[0]), int(told[2])
+
+    @property
+    def text(self):
+        """The prompt and the whole text, what is still hidden included."""
+        return self.page.locator(".stage .inner").text_content()
+
+    def keeps(self, place):
+        """Wait until the address holds the place."""
+        want = f"round={place[0]}&step={place[1]}"
+        self.page.wait_for_function("want => location.search.includes(want)", arg=want)
+
     def __enter__(self):
         return self
 
-    def __exit__(self, *_):
+    def __exit__(self, kind, *_):
         self.context.close()
+        if kind is None:
+            assert self.errors == []
+            assert self.hosts <= {"localhost", None, ""}
 
 
 @pytest.fixture
 def visit(browser, address):
     """The Watch page, opened; at the end no error and no other host."""
     with Visit(browser) as v:
-        v.page.goto(f"{address}/watch")
-        v.page.get_by_text("Press Run").wait_for()
-        yield v
-        assert v.errors == []
-        assert v.hosts <= {"localhost", None, ""}
+        yield v.open(f"{address}/watch")
 
 
-def test_a_deep_link_as_the_first_request_of_a_server_opens_its_page(browser):
+@pytest.mark.parametrize("page", ["watch", "talk"])
+def test_a_deep_link_as_the_first_request_of_a_server_opens_its_very_step(browser, page):
     with serving(ROOT / "app.py") as address, Visit(browser) as v:
-        v.page.goto(f"{address}/watch")
-        v.page.get_by_text("Press Run").wait_for()
-        assert v.page.get_by_role("textbox", name="Prompt").input_value() == "It is a truth universally acknowledged"
-        assert v.page.get_by_role("link", name="Home").count() == 1
-        assert v.page.get_by_text("Page not found").count() == 0
-        assert v.errors == []
-        v.page.get_by_role("link", name="Home").click()
+        v.open(f"{address}/{page}?run=code&round=2&step=3")
+        v.page.get_by_text("Page not found").wait_for(state="detached")
+        assert v.where == (2, 3)
+        assert v.text.startswith(examples.load("code").prompt)
+
+
+def test_home_leads_to_a_run(browser, address):
+    with Visit(browser) as v:
+        v.open(address)
         v.page.get_by_role("heading", name="Watch speculative decoding").wait_for()
-        v.page.get_by_role("link", name="Watch a run").click()
+        v.page.get_by_role("link", name="Run your own").click()
         v.button("Run").wait_for()
-        assert v.page.url == f"{address}/watch"
+        assert v.page.url.startswith(f"{address}/watch")
         assert v.page.get_by_label("Draft length K").input_value() == "4"
+
+
+def test_the_tour_puts_a_ring_around_each_part(browser, address):
+    with Visit(browser) as v:
+        v.open(address)
+        tour = v.page.get_by_role("button", name=re.compile(r"^\d\. "))
+        assert tour.count() == 6
+        for i, part in enumerate(("head", "cards", "told", "panels", "text", "controls")):
+            tour.nth(i).click()
+            v.page.locator(f".stage.spot-{part}").wait_for()
+        tour.last.click()
+        v.page.locator(".stage:not(.spot)").wait_for()
 
 
 def test_a_run_goes_from_click_to_files_that_read_back(visit, tmp_path):
     visit.set_most(48)
     visit.run()
-    for name, file in (("Download CSV", "run.csv"), ("Download JSON", "run.json")):
-        with visit.page.expect_download() as download:
-            visit.button(name).click()
-        download.value.save_as(tmp_path / file)
+    for name, file in (
+        ("Table (CSV)", "run.csv"),
+        ("Whole record (JSON)", "run.json"),
+        ("Animated page (HTML)", "run.html"),
+    ):
+        visit.save(name, tmp_path / file)
     trace = sv.Trace.from_json(tmp_path / "run.json")
     frame = pd.read_csv(tmp_path / "run.csv")
     assert len(trace.tokens) == 48
     assert len(frame) == sum(len(r.nodes) + (r.final is not None) for r in trace.rounds)
-    assert visit.page.locator(".sv-text").text_content() == trace.prompt + trace.text
-    assert visit.page.locator(".sv-table tbody tr").count() == len(trace.rounds[0].nodes) + 1
+    assert visit.text == trace.prompt + trace.text
+    assert (tmp_path / "run.html").read_text(encoding="utf-8") == trace.to_html()
+    visit.open(visit.page.url.split("?")[0])  # a new session, which replays the file without a model
+    visit.button("Open").click()
+    visit.page.locator("input[type=file]").set_input_files(tmp_path / "run.json")
+    visit.page.get_by_text("48 of 48 tokens").wait_for()
+    assert visit.text == trace.prompt + trace.text
 
 
-def test_rounds_are_turned_and_places_chosen(visit):
-    visit.set_most(32)
-    visit.run()
-    first = visit.page.locator(".sv-table tbody").text_content()
-    visit.button("Next").click()
-    visit.page.wait_for_function("t => document.querySelector('.sv-table tbody').textContent !== t", arg=first)
-    visit.page.get_by_role("radio", name="1").first.click()
-    visit.page.get_by_text("is accepted").or_(visit.page.get_by_text("is rejected")).first.wait_for()
-
-
-def test_stop_stops_within_a_round_and_what_was_decoded_stays(visit):
-    visit.set_most(512)
+def test_the_stage_plays_from_the_first_round_while_decoding_goes_on(visit):
+    visit.set_most(400)
     visit.button("Run").click()
-    visit.page.get_by_text("decoding").wait_for()
-    visit.page.locator(".sv-table").wait_for()
+    visit.page.locator(".stage .go-play[aria-label=Pause]").wait_for()
+    assert visit.button("Stop").is_enabled()
+    assert visit.where[0] == 1
     visit.button("Stop").click()
     visit.page.get_by_text("· stopped").wait_for()
-    tokens = int(visit.page.get_by_text("of 512 tokens").text_content().split()[0])
-    assert 0 < tokens < 512
-    text = visit.page.locator(".sv-text").text_content()
+    tokens = int(visit.page.get_by_text("of 400 tokens").text_content().split()[0])
+    assert 0 < tokens < 400
+    text = visit.text
     time.sleep(1.5)
-    assert visit.page.locator(".sv-text").text_content() == text
+    assert visit.text == text
+    assert visit.page.locator(".stage .go-play[aria-label=Pause]").count() == 1
 
 
-def test_other_widgets_do_not_disturb_a_run(visit):
-    visit.set_most(160)
-    visit.button("Run").click()
-    visit.page.locator(".sv-table").wait_for()
-    for _ in range(3):
-        visit.button("Next").click()
-        visit.page.get_by_role("radio", name="Code").click()
-        visit.page.get_by_role("radio", name="Prose").click()
-    visit.page.get_by_text("160 of 160 tokens").wait_for()
-    visit.page.get_by_text("reached the limit").wait_for()
+def test_ten_reruns_neither_remount_nor_pause_the_stage(visit):
+    visit.page.locator(".stage").evaluate("stage => (stage.mark = 1)")
+    visit.press(" ")
+    places = [visit.where]
+    temperature = visit.page.get_by_label("Temperature")
+    for i in range(10):
+        temperature.fill(f"0.{i + 1}")
+        temperature.press("Enter")
+        visit.page.wait_for_timeout(400)
+        places.append(visit.where)
+    assert visit.page.locator(".stage").evaluate("stage => stage.mark") == 1
+    assert visit.page.locator(".stage .go-play[aria-label=Pause]").count() == 1
+    assert places == sorted(places)
+    assert places[-1] > places[0]
+
+
+def test_keys_work_wherever_the_focus_is_but_in_an_input(visit):
+    assert visit.where == (1, 1)
+    visit.press("ArrowRight", "PageDown")
+    assert visit.where == (1, 3)
+    visit.button("More settings").click()
+    visit.press("Escape")
+    visit.press("ArrowLeft")
+    assert visit.where == (1, 2)
+    box = visit.page.get_by_role("textbox", name="Prompt")
+    box.focus()
+    visit.press("ArrowRight", "End", " ", "2")
+    assert visit.where == (1, 2)
+    assert box.input_value().endswith(" 2")
+    visit.page.locator(".stage").evaluate("stage => stage.focus()")
+    visit.press("ArrowDown")
+    assert visit.where == (2, 1)
+
+
+@pytest.mark.parametrize("page", ["watch", "talk"])
+def test_a_reload_comes_back_to_the_same_step_of_the_same_run(browser, address, page):
+    with Visit(browser) as v:
+        v.open(f"{address}/watch")
+        v.set_most(24)
+        v.run()
+        text = v.text
+        if page == "talk":
+            v.page.get_by_role("link", name="Talk").click()
+            v.page.locator(".stage.talk").wait_for()
+        v.press("ArrowDown", "ArrowRight", "ArrowRight")
+        place = v.where
+        assert place > (1, 1)
+        v.keeps(place)
+        v.page.reload()
+        v.page.locator(".stage .where b").wait_for()
+        assert v.where == place
+        assert v.text == text
+        v.press("ArrowLeft")
+        v.keeps(v.where)
+
+
+def test_the_views_follow_the_stage(visit):
+    table = visit.page.locator(".sv-table tbody")
+    for round_ in examples.load("prose").rounds[:3]:
+        table.get_by_text(number(round_.final.uniform), exact=True).first.wait_for()
+        assert table.locator("tr").count() == len(round_.nodes) + 1
+        visit.press("ArrowDown")
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("size", [(1440, 900), (1280, 720), (390, 844)])
-def test_controls_and_text_are_above_the_fold_and_nothing_is_wider_than_the_page(browser, address, size, theme):
+def test_run_and_the_whole_stage_are_above_the_fold(browser, address, size, theme):
     with Visit(browser, size=size, theme=theme) as v:
-        v.page.goto(f"{address}/watch")
-        v.page.get_by_text("Press Run").wait_for()
-        for thing in (v.button("Run"), v.button("Stop"), v.page.get_by_label("Draft length K")):
-            assert thing.bounding_box()["y"] + thing.bounding_box()["height"] < size[1]
-        assert v.page.locator(".sv-text").bounding_box()["y"] + 100 < size[1]
+        v.open(f"{address}/watch")
+        for thing in (
+            v.button("Run"),
+            v.button("Stop"),
+            v.page.locator(".stage .controls"),
+            v.page.locator(".stage .told"),
+        ):
+            box = thing.bounding_box()
+            assert box["y"] >= 0
+            assert box["y"] + box["height"] <= size[1], thing
         assert v.page.evaluate("document.documentElement.scrollWidth") <= size[0]
-        assert v.errors == []
 
 
-def test_the_theme_of_the_reader_reaches_text_and_chart(browser, address):
+@pytest.mark.parametrize("size", [(1920, 1080), (1280, 720), (1024, 768)])
+def test_a_talk_has_the_whole_window(browser, address, size):
+    with Visit(browser, size=size) as v:
+        v.open(f"{address}/talk")
+        box = v.page.locator(".stage").bounding_box()
+        assert (box["x"], box["y"]) == (0, 0)
+        assert (box["width"], box["height"]) == size
+        assert v.page.get_by_role("link").count() == 0
+        v.press("r", "c")
+        assert v.page.get_by_role("dialog").count() == 0
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("page", ["", "watch", "talk"])
+def test_no_serious_fault_for_readers_with_aids(browser, address, page, theme):
+    with Visit(browser, theme=theme, motion="reduce") as v:
+        v.open(f"{address}/{page}")
+        if page == "watch":
+            v.page.locator(".js-plotly-plot .barlayer").first.wait_for()
+        found = Axe().run(v.page).response["violations"]
+        assert {
+            f["id"]: [n["target"] for n in f["nodes"]] for f in found if f["impact"] in ("serious", "critical")
+        } == {}
+
+
+def test_the_theme_of_the_reader_reaches_stage_and_charts(browser, address):
     with Visit(browser, theme="dark") as v:
-        v.page.goto(f"{address}/watch")
-        v.page.get_by_text("Press Run").wait_for()
-        v.set_most(16)
-        v.run()
+        v.open(f"{address}/watch")
+        assert v.page.locator(".stage").evaluate("e => getComputedStyle(e).backgroundColor") == "rgb(18, 21, 27)"
         ink = "e => getComputedStyle(e).color"
         assert v.page.locator(".sv-numbers strong").first.evaluate(ink) == "rgb(233, 236, 242)"
         fill = v.page.locator(".js-plotly-plot .ytick text").first.evaluate("e => getComputedStyle(e).fill")
@@ -237,25 +368,21 @@ def test_hostile_tokens_stay_text(browser, tmp_path):
     app = tmp_path / "hostile.py"
     app.write_text(HOSTILE_APP)
     with serving(app) as address, Visit(browser) as v:
-        v.page.goto(f"{address}/watch")
-        v.page.get_by_text("Press Run").wait_for()
+        v.open(f"{address}/watch")
         box = v.page.get_by_role("textbox", name="Prompt")
         box.fill("<img src=x onerror=alert(1)> $x$ __init__ :red[x] :smile:")
         v.set_most(64)
         v.run()
-        shown = v.page.locator(".sv-text").text_content()
         for text in ("<img src=x onerror=alert(1)> $x$ __init__ :red[x] :smile:", "[a](https://example.com)", "שלום"):
-            assert text in shown
+            assert text in v.text
         for _ in range(6):
-            v.button("Next").click()
+            v.press("ArrowDown")
             v.page.wait_for_timeout(300)
         made_of_tokens = v.page.locator(
             ".stMainBlockContainer :is(img, .katex, script, a[href*='example'], .js-plotly-plot a)"
         )
         assert made_of_tokens.count() == 0
         assert v.page.evaluate("document.documentElement.scrollWidth") <= 1440
-        v.page.get_by_role("textbox", name="Prompt").fill("")
+        box.fill("")
         v.button("Run").click()
         v.page.get_by_text("the prompt is empty: __type__ :\u200bsmile: $a$ <b>something</b>").wait_for()
-        assert v.errors == []
-        assert v.hosts <= {"localhost", None, ""}

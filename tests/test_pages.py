@@ -1,10 +1,10 @@
-"""The pages, without a browser: each alone and after navigation, a run, a stop, bad values, hostile text."""
+"""The pages, without a browser: each alone and after the others, runs, links, files, bad values, hostile text."""
 
+import dataclasses
 import json
 import re
 import subprocess
 import sys
-import threading
 import time
 from html.parser import HTMLParser
 from io import StringIO
@@ -16,9 +16,10 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import specviz as sv
+from specviz import examples
 from specviz.models.toy import TableModel
 from specviz.models.vocabulary import Vocabulary
-from specviz.ui import pairs, rounds, runs, shell, state, views
+from specviz.ui import pairs, rounds, runs, shell, show, state
 
 ROOT = Path(__file__).parents[1]
 PATIENCE_S = 120  # the first run imports torch
@@ -39,7 +40,7 @@ HOSTILE = (
 )
 
 
-SHOWN_TAGS = {"div", "span", "p", "b", "dl", "dt", "dd", "strong", "table", "thead", "tbody", "tr", "th", "td"}
+SHOWN_TAGS = {"div", "span", "p", "b", "dl", "dt", "dd", "strong", "table", "thead", "tbody", "tr", "th", "td", "i"}
 
 
 class HostileVocabulary(Vocabulary):
@@ -73,14 +74,43 @@ def _hostile(monkeypatch):
     monkeypatch.setattr(pairs, "load", lambda _draft: hostile_pair())
 
 
-def page(name):
-    return AppTest.from_file(str(ROOT / name), default_timeout=PATIENCE_S).run()
+def page(name, **query):
+    at = AppTest.from_file(str(ROOT / name), default_timeout=PATIENCE_S)
+    for key, value in query.items():
+        at.query_params[key] = value
+    return at.run()
+
+
+def run(at):
+    """Press Run, wait for the end, and draw the page as the browser then does."""
+    at.button(key="run_button").click().run()
+    ended(at.session_state[state.PLAYER])
+    return at.run()
+
+
+def ended(player):
+    deadline = time.monotonic() + PATIENCE_S
+    while player.running:
+        assert time.monotonic() < deadline, "the run did not end"
+        time.sleep(0.02)
+    return player
+
+
+def stages(at):
+    """What the pages hand to the stage: a component of which this test harness knows only the message."""
+    return [json.loads(element.proto.json) for element in at.get("bidi_component")]
+
+
+def shown_text(data):
+    """The text that a stage was given: the prompt, and what each emitted token added."""
+    payload = data["payload"]
+    return payload["prompt"] + "".join(text for r in payload["rounds"] for text, *_ in r["spans"])
 
 
 def html(at):
-    """What the app draws itself, its style sheet left out."""
+    """What the app draws itself, its style sheets left out."""
     bodies = [element.proto.body for element in at.get("html")]
-    return "".join(body for body in bodies if not body.startswith("<style>"))
+    return "".join(re.sub(r"<style>.*?</style>", "", body, flags=re.DOTALL) for body in bodies)
 
 
 class Reader(HTMLParser):
@@ -93,71 +123,88 @@ class Reader(HTMLParser):
 
     def handle_starttag(self, tag, attrs):
         self.tags.add(tag)
-        assert all(name in ("class", "title", "role", "aria-label", "tabindex", "dir", "scope") for name, _ in attrs)
+        assert not [name for name, _ in attrs if name.startswith("on") or name in ("href", "src", "srcdoc", "action")]
 
     def handle_data(self, data):
         self.text += data
 
 
-@pytest.mark.parametrize("name", ["app.py", "pages/home.py", "pages/watch.py"])
+PAGES = ["app.py", *sorted(f"pages/{path.name}" for path in (ROOT / "pages").glob("*.py"))]
+
+
+@pytest.mark.parametrize("name", PAGES)
 def test_every_page_opens_alone(name):
     at = page(name)
     assert not at.exception
     assert not at.error
+    assert len(stages(at)) == 1
 
 
 def test_every_page_opens_after_the_others():
     at = page("app.py")
-    for name in ("pages/watch.py", "pages/home.py", "pages/watch.py"):
+    for name in (*PAGES[1:], *reversed(PAGES[1:])):
         at.switch_page(name).run()
         assert not at.exception
-    assert at.button(key="run_button")
 
 
 def test_pages_and_app_are_thin():
-    for path, most in [("app.py", 60), *[(f"pages/{p.name}", 80) for p in (ROOT / "pages").glob("*.py")]]:
+    for path, most in [("app.py", 60), *[(name, 80) for name in PAGES[1:]]]:
         assert len((ROOT / path).read_text().splitlines()) <= most
     for path in (ROOT / "specviz" / "ui").glob("*.py"):
         assert len(path.read_text().splitlines()) < 300
 
 
-def test_home_needs_no_torch_and_says_what_this_is():
+@pytest.mark.parametrize("name", ["app.py", "pages/talk.py"])
+def test_home_and_talk_need_no_torch(name):
     """In a process of its own, since others here have loaded torch."""
     code = (
         "import sys; from streamlit.testing.v1 import AppTest\n"
-        "at = AppTest.from_file('app.py', default_timeout=60).run()\n"
+        f"at = AppTest.from_file({name!r}, default_timeout=60).run()\n"
         "assert not at.exception, at.exception\n"
-        "assert at.title[0].value == 'Watch speculative decoding'\n"
+        "assert len(at.get('bidi_component')) == 1\n"
         "assert not {'torch', 'transformers'} & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True, timeout=PATIENCE_S)
 
 
+# A run
+
+
 def test_a_run_decodes_with_the_bundled_pair_and_shows_every_part():
     at = page("pages/watch.py")
     at.number_input(key=state.MAX_NEW_TOKENS).set_value(24)
-    at.button(key="run_button").click().run()
+    run(at)
     assert not at.exception
-    trace = at.session_state[state.RUN].trace
+    trace = at.session_state[state.PLAYER].trace
     assert trace == sv.Trace.from_json(StringIO(trace.to_json()))
     assert (trace.stop_reason, len(trace.tokens)) == ("length", 24)
     assert trace.draft == "bundled/draft"
+    assert shown_text(stages(at)[0]) == trace.prompt + trace.text
     shown = Reader(html(at))
-    assert trace.prompt + trace.text in shown.text
-    assert "accepted draft" in shown.text
+    assert "24 of 24 tokens" in shown.text
     assert "Tokens per target pass" in shown.text
     assert "min(1, p/q)" in shown.text
-    assert [b.proto.label for b in at.get("download_button")] == ["Download CSV", "Download JSON"]
-    assert len(at.get("plotly_chart")) == 1
+    assert [b.proto.label for b in at.get("download_button")] == [
+        "Table (CSV)",
+        "Whole record (JSON)",
+        "Animated page (HTML)",
+    ]
+    assert len(at.get("plotly_chart")) == 4
     again = sv.speculate(
-        sv.load_pair(),
-        trace.prompt,
-        draft_length=4,
-        max_new_tokens=24,
-        sampling=sv.Sampling(temperature=0.6),
-        seed=0,
+        sv.load_pair(), trace.prompt, draft_length=4, max_new_tokens=24, sampling=sv.Sampling(temperature=0.6), seed=0
     )
     assert again.text == trace.text
+
+
+def test_the_race_is_run_with_the_target_alone_on_the_same_prompt():
+    at = page("pages/watch.py")
+    at.number_input(key=state.MAX_NEW_TOKENS).set_value(12)
+    run(at)
+    shown = runs.find(at.session_state[state.SHOWN])
+    assert (shown.alone.draft, len(shown.alone.tokens), shown.alone.prompt) == (None, 12, shown.trace.prompt)
+    assert shown.alone.sampling == shown.trace.sampling
+    assert "The formula" in Reader(html(at)).text
+    assert at.button(key="race_button")
 
 
 @pytest.mark.usefixtures("_hostile")
@@ -173,8 +220,7 @@ def test_settings_reach_the_engine():
         state.MAX_NEW_TOKENS: 9,
     }.items():
         at.number_input(key=key).set_value(value)
-    at.button(key="run_button").click().run()
-    trace = at.session_state[state.RUN].trace
+    trace = run(at).session_state[state.PLAYER].trace
     assert (trace.draft_length, trace.seed, trace.max_new_tokens) == (3, 7, 9)
     assert trace.sampling == sv.Sampling(temperature=0.5, top_k=4, top_p=0.9, min_p=0.01)
 
@@ -183,135 +229,142 @@ def test_the_draft_that_was_chosen_is_the_one_that_is_loaded(monkeypatch):
     asked = []
     monkeypatch.setattr(pairs, "load", lambda draft: asked.append(draft) or hostile_pair())
     at = page("pages/watch.py")
-    at.get("button_group")[1].set_value("bundled/draft-weak").run()
-    at.button(key="run_button").click().run()
-    assert asked[0] == "bundled/draft"
-    assert set(asked[1:]) == {"bundled/draft-weak"}
+    asked.clear()
+    at.get("button_group")[0].set_value("bundled/draft-weak").run()
+    run(at)
+    assert set(asked) == {"bundled/draft-weak"}
 
 
 @pytest.mark.usefixtures("_hostile")
-def test_settings_survive_a_change_of_page():
+def test_settings_and_the_run_survive_a_change_of_page():
     at = page("app.py")
     at.switch_page("pages/watch.py").run()
     at.number_input(key=state.DRAFT_LENGTH).set_value(7)
     at.number_input(key=state.TOP_P).set_value(0.5)
     at.text_area(key=state.PROMPT).set_value("Call me").run()
+    trace = run(at).session_state[state.PLAYER].trace
     at.switch_page("pages/home.py").run()
+    at.switch_page("pages/talk.py").run()
+    assert shown_text(stages(at)[0]) == trace.prompt + trace.text
     at.switch_page("pages/watch.py").run()
     assert at.number_input(key=state.DRAFT_LENGTH).value == 7
     assert at.number_input(key=state.TOP_P).value == 0.5
     assert at.text_area(key=state.PROMPT).value == "Call me"
+    assert shown_text(stages(at)[0]) == trace.prompt + trace.text
 
 
-@pytest.mark.usefixtures("_hostile")
-def test_a_run_survives_a_change_of_page():
-    at = page("app.py")
-    at.switch_page("pages/watch.py").run()
-    at.button(key="run_button").click().run()
-    text = at.session_state[state.RUN].trace.text
-    at.switch_page("pages/home.py").run()
-    at.switch_page("pages/watch.py").run()
-    assert text in Reader(html(at)).text
-
-
-@pytest.mark.usefixtures("_hostile")
-def test_an_example_fills_the_box_and_own_text_comes_back():
-    at = page("pages/watch.py")
-    example = at.get("button_group")[0]
-    assert at.text_area(key=state.PROMPT).value == "It is a truth universally acknowledged"
-    at.text_area(key=state.PROMPT).set_value("My own").run()
-    assert at.session_state[state.EXAMPLE] == state.OWN
-    example = at.get("button_group")[0].set_value(state.CODE).run().get("button_group")[0]
-    assert at.text_area(key=state.PROMPT).value.startswith("def main")
-    example.set_value(state.OWN).run()
-    assert at.text_area(key=state.PROMPT).value == "My own"
-
-
-def part_run(n_rounds):
-    """A run with some of its rounds played."""
-    run = sv.stream(hostile_pair(), "x", draft_length=3, max_new_tokens=60, seed=1)
-    for _ in range(n_rounds):
-        next(run)
-    return run
-
-
-@pytest.mark.usefixtures("_hostile")
-def test_stop_stops_and_keeps_what_was_decoded(monkeypatch):
-    at = page("pages/watch.py")
-    run = part_run(4)
-    at.session_state[state.RUN] = runs.Player(run)
-    monkeypatch.setattr(runs, "play", lambda _show: None)  # as if Stop were pressed between two rounds
-    at.run()
-    assert at.get("progress")[0].proto.text.endswith("decoding")
-    before = run.trace
-    at.button(key="stop_button").click().run()
-    after = at.session_state[state.RUN].trace
-    assert after.rounds == before.rounds
-    assert after.stop_reason == "cancelled"
-    assert at.get("progress")[0].proto.text.endswith("stopped")
-    assert at.button(key="stop_button").disabled
-    assert before.text in Reader(html(at)).text
-    with pytest.raises(StopIteration):
-        next(run)
-
-
-@pytest.mark.usefixtures("_hostile")
-def test_a_rerun_during_a_run_loses_no_round():
-    at = page("pages/watch.py")
-    run = part_run(4)
-    at.session_state[state.RUN] = runs.Player(run)
-    before = run.trace.rounds
-    at.number_input(key=state.TEMPERATURE).set_value(0.1).run()
-    after = at.session_state[state.RUN].trace
-    undisturbed = sv.speculate(hostile_pair(), "x", draft_length=3, max_new_tokens=60, seed=1)
-    assert after.rounds[:4] == before
-    assert (after.tokens, after.text, after.stop_reason) == (undisturbed.tokens, undisturbed.text, "length")
-
-
-def test_a_thread_that_lost_its_turn_stops_playing():
-    player = runs.Player(part_run(1))
-    first, second = player.play(), player.play()
-    next(first)
-    next(second)
-    assert list(first) == []
-    assert [len(trace.rounds) for trace in second][:2] == [4, 5]
-    assert not player.running
-
-
-def test_stop_may_come_in_the_middle_of_a_round():
-    """Streamlit runs the callback of Stop in a thread of its own, while the page's thread is inside a round."""
-    player = runs.Player(part_run(0))
-    inside, others = threading.Event(), []
-    law = hostile_pair().target.law
+def slow_pair(seconds=0.02):
+    pair = hostile_pair()
+    law = pair.target.law
 
     def slow(tokens):
-        inside.set()
-        time.sleep(0.01)
+        time.sleep(seconds)
         return law(tokens)
 
-    player._run._pair.target.law = slow
-    thread = threading.Thread(target=lambda: others.extend(player.play()))
-    thread.start()
-    inside.wait(10)
-    player.stop()
-    thread.join(10)
+    pair.target.law = slow
+    return pair
+
+
+def test_stop_stops_and_keeps_what_was_decoded(monkeypatch):
+    pair = slow_pair()
+    monkeypatch.setattr(pairs, "load", lambda _draft: pair)
+    at = page("pages/watch.py")
+    assert at.button(key="stop_button").disabled
+    at.button(key="run_button").click().run()
+    assert not at.button(key="stop_button").disabled
+    player = at.session_state[state.PLAYER]
+    at.button(key="stop_button").click().run()
+    ended(player)
+    at.run()
+    trace = player.trace
+    assert trace.rounds
+    assert len(trace.tokens) < trace.max_new_tokens
+    assert trace.stop_reason == "cancelled"
+    assert runs.find(player.id).alone is None
+    assert Reader(html(at)).text.count("stopped") == 1
+    assert at.button(key="stop_button").disabled
+    assert shown_text(stages(at)[0]) == trace.prompt + trace.text
+
+
+def test_widgets_do_not_disturb_a_run_and_every_round_arrives(monkeypatch):
+    pair = slow_pair()
+    monkeypatch.setattr(pairs, "load", lambda _draft: pair)
+    at = page("pages/watch.py")
+    at.number_input(key=state.MAX_NEW_TOKENS).set_value(40)
+    at.button(key="run_button").click().run()
+    at.number_input(key=state.TEMPERATURE).set_value(0.1).run()
+    player = ended(at.session_state[state.PLAYER])
+    undisturbed = sv.speculate(
+        hostile_pair(), player.trace.prompt, max_new_tokens=40, sampling=sv.Sampling(0.6), seed=0
+    )
+    assert (player.trace.tokens, player.trace.stop_reason) == (undisturbed.tokens, "length")
+    assert shown_text(stages(at.run())[0]) == undisturbed.prompt + undisturbed.text
+
+
+def test_a_growing_run_is_sent_less_and_less_often(monkeypatch):
+    """Each time all of its rounds are sent, so a long run must not send them once a second."""
+    monkeypatch.setattr(pairs, "load", lambda _draft: slow_pair())
+    now = [0.0]
+    monkeypatch.setattr(runs.time, "monotonic", lambda: now[0])
+    player = runs.Player(settings())
+    player._phase, sent = "decoding", []
+    trace = sv.speculate(hostile_pair(), "x", max_new_tokens=200, seed=0)
+    for i in range(1, 60):
+        player._trace, now[0] = trace, float(i)
+        trace = dataclasses.replace(trace, total_s=float(i))
+        sent.append(player.shown().trace.total_s)
+    assert 5 <= len(set(sent)) <= 9
+
+
+def settings(**changes):
+    asked = {
+        "prompt": "x",
+        "draft": "bundled/draft",
+        "draft_length": 3,
+        "temperature": 1.0,
+        "top_k": None,
+        "top_p": None,
+        "min_p": None,
+        "seed": 1,
+        "max_new_tokens": 60,
+    }
+    return runs.Settings(**(asked | changes))
+
+
+def test_a_run_that_nobody_looks_at_stops(monkeypatch):
+    monkeypatch.setattr(pairs, "load", lambda _draft: slow_pair())
+    monkeypatch.setattr(runs, "_LEFT_S", 0.2)
+    player = runs.play(settings(max_new_tokens=100_000))
+    for _ in range(5):
+        time.sleep(0.1)
+        player.shown()
+    assert player.running
+    ended(player)
     assert player.trace.stop_reason == "cancelled"
-    assert len(player.trace.rounds) == len(others)
 
 
 @pytest.mark.usefixtures("_hostile")
-def test_rounds_can_be_chosen_by_slider_and_by_buttons():
-    at = page("pages/watch.py")
-    at.button(key="run_button").click().run()
-    trace = at.session_state[state.RUN].trace
-    assert at.button(key="previous_button").disabled
-    at.button(key="next_button").click().run()
-    assert at.slider(key=state.ROUND).value == 2
-    at.slider(key=state.ROUND).set_value(len(trace.rounds)).run()
-    assert at.button(key="next_button").disabled
-    for place in range(len(trace.rounds[-1].nodes) + 1):
-        at.session_state[state.PLACE] = place
-        assert not at.run().exception
+def test_twenty_visitors_get_each_their_own_run():
+    players = [runs.play(settings(seed=seed)) for seed in range(20)]
+    for seed, player in enumerate(players):
+        alone = sv.speculate(hostile_pair(), "x", draft_length=3, max_new_tokens=60, seed=seed)
+        assert ended(player).trace.tokens == alone.tokens
+    assert len({player.id for player in players}) == 20
+
+
+@pytest.mark.usefixtures("_hostile")
+def test_the_server_forgets_the_oldest_runs(monkeypatch):
+    monkeypatch.setattr(runs, "KEPT", 3)
+    first = ended(runs.play(settings()))
+    for _ in range(2):
+        ended(runs.play(settings()))
+    assert runs.find(first.id).trace is not None  # looked at, so it is not the oldest any more
+    ended(runs.play(settings()))
+    assert runs.find(first.id) is not None
+    assert len(runs._kept) == 3
+
+
+# Bad values
 
 
 @pytest.mark.parametrize(
@@ -321,43 +374,54 @@ def test_rounds_can_be_chosen_by_slider_and_by_buttons():
         (state.PROMPT, "word " * 3000, "tokens and the target's context holds 1024. Shorten it."),
     ],
 )
-def test_a_bad_value_gives_one_sentence(key, value, sentence):
+def test_a_bad_value_gives_one_sentence_and_what_was_shown_stays(key, value, sentence):
     at = page("pages/watch.py")
+    before = shown_text(stages(at)[0])
     (at.text_area if key == state.PROMPT else at.number_input)(key=key).set_value(value)
-    at.button(key="run_button").click().run()
+    run(at)
     assert not at.exception
     assert len(at.error) == 1
     assert sentence in at.error[0].value.replace("\\", "")
     assert at.button(key="stop_button").disabled
-    assert at.session_state[state.RUN] is None
+    assert shown_text(stages(at)[0]) == before
 
 
 @pytest.mark.usefixtures("_hostile")
 def test_an_error_is_gone_with_the_next_run():
     at = page("pages/watch.py")
     at.text_area(key=state.PROMPT).set_value("")
-    at.button(key="run_button").click().run()
+    run(at)
     assert len(at.error) == 1
     at.text_area(key=state.PROMPT).set_value("x")
-    at.button(key="run_button").click().run()
+    run(at)
     assert not at.error
 
 
-def test_an_error_inside_a_run_keeps_its_rounds(monkeypatch):
+@pytest.mark.parametrize("error", [sv.LogitsError("the target said NaN"), MemoryError("no room")])
+def test_an_error_inside_a_run_keeps_its_rounds(monkeypatch, error):
     def breaks(tokens):
         if len(tokens) > 4:
-            raise sv.LogitsError("the target said NaN")
+            raise error
         return [0.5, 0.5]
 
-    broken = sv.Pair(target=TableModel(breaks, 2), draft=TableModel(lambda _: [0.5, 0.5], 2))
-    run = sv.stream(broken, [0], draft_length=1, max_new_tokens=60, seed=1)
-    next(run)
+    broken = sv.Pair(
+        target=TableModel(breaks, 2), draft=TableModel(lambda _: [0.5, 0.5], 2), tokenizer=HalfVocabulary()
+    )
     monkeypatch.setattr(pairs, "load", lambda _draft: broken)
     at = page("pages/watch.py")
-    at.session_state[state.RUN] = runs.Player(run)
-    at.run()
-    assert at.error[0].value == "the target said NaN"
-    assert at.session_state[state.RUN].trace.rounds
+    at.number_input(key=state.DRAFT_LENGTH).set_value(1)
+    run(at)
+    expected = "the target said NaN" if isinstance(error, sv.LogitsError) else "The run broke off (MemoryError)."
+    assert at.error[0].value.replace("\\", "").startswith(expected)
+    assert at.session_state[state.PLAYER].trace.rounds
+    assert stages(at)[0]["payload"]["rounds"]
+
+
+class HalfVocabulary(HostileVocabulary):
+    """Two tokens."""
+
+    def __init__(self):
+        self.size, self.unknown = 2, ()
 
 
 def test_models_that_do_not_load_are_said_so(monkeypatch):
@@ -365,8 +429,144 @@ def test_models_that_do_not_load_are_said_so(monkeypatch):
         raise sv.LoadError("bundled/target lacks 3 of its weights")
 
     monkeypatch.setattr(pairs, "load", fails)
-    at = page("pages/watch.py")
+    at = run(page("pages/watch.py"))
     assert at.error[0].value.replace("\\", "") == "bundled/target lacks 3 of its weights"
+
+
+# Links and files
+
+
+def test_a_link_opens_an_example_at_its_round_and_step():
+    for name in ("pages/watch.py", "pages/talk.py"):
+        data = stages(page(name, run="code", round="3", step="2"))[0]
+        assert data["start"] == [2, 1]
+        assert data["link"] == "code"
+        assert shown_text(data) == examples.load("code").prompt + examples.load("code").text
+
+
+@pytest.mark.parametrize(("round_", "step", "start"), [("-3", "x", [0, 0]), ("999999999999", "2", [10**6 - 1, 1])])
+def test_nonsense_in_a_link_is_no_error(round_, step, start):
+    at = page("pages/watch.py", run="prose", round=round_, step=step)
+    assert not at.exception
+    assert stages(at)[0]["start"] == start
+
+
+def test_a_link_to_a_run_that_is_gone_says_so_and_shows_an_example():
+    at = page("pages/watch.py", run="<b>gone</b>", round="2")
+    assert "not on the server any more" in at.error[0].value
+    assert stages(at)[0]["link"] == "prose"
+
+
+@pytest.mark.usefixtures("_hostile")
+def test_a_link_opens_the_run_of_another_session():
+    player = ended(runs.play(settings()))
+    data = stages(page("pages/talk.py", run=player.id, round="2", step="1"))[0]
+    assert shown_text(data) == player.trace.prompt + player.trace.text
+    assert data["start"] == [1, 0]
+
+
+@pytest.mark.usefixtures("_hostile")
+def test_the_address_that_the_stage_keeps_is_no_new_wish():
+    at = page("pages/watch.py", run="code", round="3", step="2")
+    run(at)
+    mine = at.session_state[state.PLAYER].id
+    assert stages(at)[0]["link"] == mine  # though the address still names the example
+    at.query_params.update({"run": mine, "round": "4", "step": "1"})
+    at.run()
+    assert stages(at)[0]["start"] is None
+    at.query_params["run"] = "greedy"
+    at.run()
+    assert stages(at)[0]["link"] == "greedy"
+
+
+def test_the_views_follow_where_the_stage_rests():
+    at = page("pages/watch.py", run="prose", round="2", step="1")
+    first = Reader(rounds.table_html(examples.load("prose").rounds[1])).text
+    assert first in Reader(html(at)).text
+
+
+def test_an_example_brings_its_settings():
+    at = page("pages/watch.py")
+    for name in examples.NAMES:
+        at.button(key=f"open_{name}").click().run()
+        recorded = examples.load(name)
+        assert stages(at)[0]["link"] == name
+        assert at.text_area(key=state.PROMPT).value == recorded.prompt
+        assert at.number_input(key=state.DRAFT_LENGTH).value == recorded.draft_length
+        assert at.number_input(key=state.TEMPERATURE).value == recorded.sampling.temperature
+        assert at.number_input(key=state.SEED).value == recorded.seed
+
+
+def test_a_saved_trace_is_shown_again_without_a_model(monkeypatch):
+    def fails(_draft):
+        raise AssertionError("no model is needed")
+
+    monkeypatch.setattr(pairs, "load", fails)
+    golden = ROOT / "tests" / "golden" / "trace_v1.json"
+    at = page("pages/watch.py")
+    at.get("file_uploader")[0].upload("run.json", golden.read_bytes(), "application/json").run()
+    trace = sv.Trace.from_json(golden)
+    assert not at.exception
+    assert not at.error
+    assert shown_text(stages(at)[0]) == trace.prompt + trace.text
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        (b"", "is empty"),
+        (b"\x00\xff", "is not JSON"),
+        (b"{}", "it has no schema_version"),
+        (b"[1, 2", "ends in the middle"),
+    ],
+)
+def test_a_file_that_is_no_trace_gets_one_sentence(content, sentence):
+    at = page("pages/watch.py")
+    before = shown_text(stages(at)[0])
+    at.get("file_uploader")[0].upload("run.json", content, "application/json").run()
+    assert not at.exception
+    assert len(at.error) == 1
+    assert sentence in at.error[0].value.replace("\\", "")
+    assert shown_text(stages(at)[0]) == before
+
+
+@pytest.mark.usefixtures("_hostile")
+def test_a_download_holds_what_is_there_when_it_is_asked_for(monkeypatch):
+    """The page is drawn now and then, so a file made of what it was drawn with would lack rounds."""
+    files = {}
+    monkeypatch.setattr(
+        show.st, "download_button", lambda _label, data, file_name, **_: files.update({file_name: data})
+    )
+    player = runs.play(settings())
+    drawn = runs.Shown(player.id, None, phase="decoding")
+    monkeypatch.setattr(show, "current", lambda: drawn)
+    show.downloads()
+    trace = ended(player).trace
+    assert files["specviz.csv"]() == trace.to_csv()
+    assert files["specviz.json"]() == trace.to_json()
+    assert files["specviz.html"]() == trace.to_html()
+    frame = pd.read_csv(StringIO(files["specviz.csv"]()))
+    assert len(frame) == sum(len(r.nodes) + (r.final is not None) for r in trace.rounds)
+
+
+# Home
+
+
+def test_the_tour_shows_one_part_after_another_and_ends():
+    at = page("pages/home.py")
+    assert stages(at)[0]["spot"] is None
+    parts = [button.key.removeprefix("tour_") for button in at.button]
+    assert len(parts) == 6
+    for part in parts:
+        at.button(key=f"tour_{part}").click().run()
+        data = stages(at)[0]
+        assert data["spot"] == part
+        assert data["start"] is not None
+    at.button(key=f"tour_{parts[-1]}").click().run()
+    assert stages(at)[0]["spot"] is None
+
+
+# Hostile text
 
 
 @pytest.mark.usefixtures("_hostile")
@@ -375,16 +575,15 @@ def test_hostile_tokens_are_text_everywhere():
     prompt = "<script>alert(1)</script> $x$ :smile:"
     at.text_area(key=state.PROMPT).set_value(prompt)
     at.number_input(key=state.MAX_NEW_TOKENS).set_value(60)
-    at.button(key="run_button").click().run()
+    run(at)
     assert not at.exception
-    trace = at.session_state[state.RUN].trace
+    trace = at.session_state[state.PLAYER].trace
     assert set(trace.tokens) == set(range(len(HOSTILE)))
     for i in range(len(trace.rounds)):
-        at.session_state[state.ROUND] = i + 1
+        at.session_state[state.START] = (i, 0)
         at.run()
-        shown = Reader(html(at))
-        assert shown.tags <= SHOWN_TAGS
-        assert prompt + trace.text in shown.text
+        assert Reader(html(at)).tags <= SHOWN_TAGS
+        assert shown_text(stages(at)[0]) == prompt + trace.text
     for element in at.main:
         assert element.type not in ("markdown", "caption", "latex", "exception")
 
@@ -393,8 +592,7 @@ def test_hostile_tokens_are_text_everywhere():
 def test_hostile_text_in_an_error_is_not_markdown():
     at = page("pages/watch.py")
     at.text_area(key=state.PROMPT).set_value("")
-    at.button(key="run_button").click().run()
-    shown = at.error[0].value
+    shown = run(at).error[0].value
     assert shown == r"the prompt is empty\: \_\_type\_\_ \:" + "\u200b" + r"smile\: \$a\$ \<b\>something\<\/b\>"
 
 
@@ -403,34 +601,10 @@ def test_plain_text_survives_markdown_on_one_line():
     assert re.sub(r"\\(.)", r"\1", shell.plain("*a* _b_ `c` [d](e) #f :red[x]")) == "*a* _b_ `c` [d](e) #f :red[x]"
 
 
-@pytest.mark.usefixtures("_hostile")
-def test_files_hold_the_whole_trace():
-    at = page("pages/watch.py")
-    at.button(key="run_button").click().run()
-    trace = at.session_state[state.RUN].trace
-    frame = pd.read_csv(StringIO(trace.to_csv()))
-    assert len(frame) == sum(len(r.nodes) + (r.final is not None) for r in trace.rounds)
-    assert json.loads(trace.to_json())["schema_version"] == 1
-
-
 def test_the_round_table_says_outcomes_in_words_and_marks():
-    run = part_run(6)
-    bodies = [Reader(rounds.table_html(r)).text for r in run.trace.rounds]
+    trace = sv.speculate(hostile_pair(), "x", draft_length=3, max_new_tokens=60, seed=1)
+    bodies = [Reader(rounds.table_html(r)).text for r in trace.rounds]
     assert any("✕ rejected" in b and "↻ resampled" in b for b in bodies)
     assert any("✓ accepted" in b for b in bodies)
-
-
-def test_a_text_without_a_run_says_what_to_do():
-    assert "Press Run" in Reader(views.text_html(None)).text
-    assert "K + 1 places" in Reader(views.steps_html()).text
-
-
-def test_a_download_during_a_run_holds_what_is_there_when_it_is_asked_for(monkeypatch):
-    """The page is drawn once a second, so a file made of what it was drawn with would lack rounds."""
-    files = []
-    monkeypatch.setattr(views.st, "download_button", lambda _label, data, **_: files.append(data))
-    player = runs.Player(part_run(1))
-    views.downloads(player)
-    list(player.play())
-    assert files[0]() == player.trace.to_csv()
-    assert files[1]() == player.trace.to_json()
+    alone = sv.autoregress(hostile_pair(), "x", max_new_tokens=1, seed=1)
+    assert "★ next token" in Reader(rounds.table_html(alone.rounds[0])).text

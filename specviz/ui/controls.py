@@ -2,71 +2,73 @@
 
 from __future__ import annotations
 
+from html import escape
+
 import streamlit as st
 
+from specviz import examples
+from specviz.errors import SpecvizError
 from specviz.i18n import _
 from specviz.models import presets
-from specviz.records import Round, Trace
-from specviz.ui import runs, state
+from specviz.ui import runs, show, state
 
 _WIDEST = 16  # the longest draft that can be chosen
 _MOST_TOKENS = 512
+_FILE_MB = 20
 
 
 def settings() -> None:
-    """Prompt, models, warp, Run and Stop."""
-    st.text_area(
-        _("Prompt"),
-        key=state.PROMPT,
-        height=70,
-        placeholder=_("Type the beginning of a text"),
-        on_change=_typed,
+    """Prompt, models, warp, Run and Stop, and what can be opened and saved: one row on a wide page."""
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="xsmall", key="settings"):
+        st.text_area(
+            _("Prompt"),
+            key=state.PROMPT,
+            height=68,
+            placeholder=_("Type the beginning of a text"),
+            label_visibility="collapsed",
+            persist_state="session",
+        )
+        _number(state.DRAFT_LENGTH, _("Draft length K"), least=1, most=_WIDEST, step=1, width=124)
+        _number(state.TEMPERATURE, _("Temperature"), least=0.0, step=0.1, width=116)
+        with st.popover(_("More settings")):
+            _more()
+        st.button(_("Run"), type="primary", on_click=_run, key="run_button")
+        st.button(_("Stop"), on_click=_stop, disabled=not show.running(), key="stop_button")
+        with st.popover(_("Open")):
+            _open()
+        with st.popover(_("Save")):
+            show.downloads()
+
+
+def _more() -> None:
+    drafts = {presets.DRAFT: _("Draft, 0.7M"), presets.WEAK_DRAFT: _("Weak draft, 0.5M")}
+    st.segmented_control(
+        _("Draft model"),
+        list(drafts),
+        format_func=lambda key: drafts[key],
+        key=state.DRAFT,
+        required=True,
         persist_state="session",
     )
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
-        names = {state.PROSE: _("Prose"), state.CODE: _("Code"), state.OWN: _("Own text")}
-        st.segmented_control(
-            _("Example"),
-            list(names),
-            format_func=lambda key: names[key],
-            key=state.EXAMPLE,
-            on_change=_exampled,
-            required=True,
-            persist_state="session",
-        )
-        drafts = {presets.DRAFT: _("Draft, 0.7M"), presets.WEAK_DRAFT: _("Weak draft, 0.5M")}
-        st.segmented_control(
-            _("Draft model"),
-            list(drafts),
-            format_func=lambda key: drafts[key],
-            key=state.DRAFT,
-            required=True,
-            persist_state="session",
-        )
-        _number(state.DRAFT_LENGTH, _("Draft length K"), least=1, most=_WIDEST, step=1)
-        _number(state.TEMPERATURE, _("Temperature, 0 is greedy"), least=0.0, step=0.1, width=164)
-        with st.popover(_("More settings")):
-            _number(state.TOP_K, _("Top-k"), least=1, step=1, empty=_("off"))
-            _number(state.TOP_P, _("Top-p"), least=0.0, most=1.0, step=0.05, empty=_("off"))
-            _number(state.MIN_P, _("Min-p"), least=0.0, most=1.0, step=0.05, empty=_("off"))
-            _number(state.SEED, _("Seed"), least=0, step=1, empty=_("random"))
-            _number(state.MAX_NEW_TOKENS, _("New tokens at most"), least=1, most=_MOST_TOKENS, step=16)
-        st.space("stretch")
-        st.button(_("Run"), type="primary", on_click=runs.ask, key="run_button")
-        st.button(_("Stop"), on_click=runs.stop, disabled=not runs.running(), key="stop_button")
+    _number(state.TOP_K, _("Top-k"), least=1, step=1, empty=_("off"))
+    _number(state.TOP_P, _("Top-p"), least=0.0, most=1.0, step=0.05, empty=_("off"))
+    _number(state.MIN_P, _("Min-p"), least=0.0, most=1.0, step=0.05, empty=_("off"))
+    _number(state.SEED, _("Seed"), least=0, step=1, empty=_("random"))
+    _number(state.MAX_NEW_TOKENS, _("New tokens at most"), least=1, most=_MOST_TOKENS, step=16)
 
 
-def round_of(trace: Trace) -> Round:
-    """The picker of a round, and the round it stands at."""
-    n = len(trace.rounds)
-    at = max(1, min(state.get(state.ROUND), n))
-    state.put(state.ROUND, at)
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
-        st.button(_("Previous"), on_click=_turn, args=(at - 1,), disabled=at == 1, key="previous_button")
-        if n > 1:
-            st.slider(_("Round"), 1, n, key=state.ROUND, on_change=_turn, persist_state="session")
-        st.button(_("Next"), on_click=_turn, args=(at + 1,), disabled=at == n, key="next_button")
-    return trace.rounds[at - 1]
+def _open() -> None:
+    """Recorded runs, each with its settings, and a file of one's own."""
+    st.html(f'<p class="sv-progress">{escape(_("Recorded runs, with their settings"))}</p>')
+    for name in examples.NAMES:
+        st.button(examples.title(name), help=examples.told(name), on_click=_example, args=(name,), key=f"open_{name}")
+    st.file_uploader(
+        _("A run that was saved as JSON"),
+        type="json",
+        key=state.UPLOAD,
+        on_change=_upload,
+        max_upload_size=_FILE_MB,
+    )
 
 
 def _number(
@@ -77,7 +79,7 @@ def _number(
     step: float,
     most: float | None = None,
     empty: str | None = None,
-    width: int = 132,
+    width: int | None = None,
 ) -> None:
     """A number. empty: what the box says when it is empty, where it may be."""
     st.number_input(
@@ -88,25 +90,62 @@ def _number(
         step=step,
         key=key,
         placeholder=empty,
-        width=width,
+        width=width or "stretch",
         persist_state="session",
     )
 
 
-def _exampled() -> None:
-    """An example was chosen: put it into the box."""
-    chosen = state.get(state.EXAMPLE)
-    state.put(state.PROMPT, state.EXAMPLES.get(chosen, state.get(state.OWN_PROMPT)))
+def _run() -> None:
+    """Run was pressed: the run that is shown until now stays until the new one has a round."""
+    _stop()
+    asked = runs.Settings(
+        prompt=state.get(state.PROMPT),
+        draft=state.get(state.DRAFT),
+        draft_length=state.get(state.DRAFT_LENGTH),
+        temperature=state.get(state.TEMPERATURE),
+        top_k=state.get(state.TOP_K),
+        top_p=state.get(state.TOP_P),
+        min_p=state.get(state.MIN_P),
+        seed=state.get(state.SEED),
+        max_new_tokens=state.get(state.MAX_NEW_TOKENS),
+    )
+    player = runs.play(asked)
+    state.put(state.PLAYER, player)
+    state.put(state.BEFORE, state.get(state.SHOWN))
+    show.turn_to(player.id)
 
 
-def _typed() -> None:
-    """The box was edited: the text is the reader's own now."""
-    state.put(state.OWN_PROMPT, state.get(state.PROMPT))
-    state.put(state.EXAMPLE, state.OWN)
+def _stop() -> None:
+    player = state.get(state.PLAYER)
+    if player is not None:
+        player.stop()
 
 
-def _turn(to: int | None = None) -> None:
-    """Another round: its table starts at the final draw."""
-    if to is not None:
-        state.put(state.ROUND, to)
-    state.put(state.PLACE, None)
+def _example(name: str) -> None:
+    """Show a recorded run, and take its settings over, so that Run plays it anew."""
+    _stop()
+    recorded = examples.load(name)
+    for key, value in {
+        state.PROMPT: recorded.prompt,
+        state.DRAFT: recorded.draft,
+        state.DRAFT_LENGTH: recorded.draft_length,
+        state.TEMPERATURE: recorded.sampling.temperature,
+        state.TOP_K: recorded.sampling.top_k,
+        state.TOP_P: recorded.sampling.top_p,
+        state.MIN_P: recorded.sampling.min_p,
+        state.SEED: recorded.seed,
+        state.MAX_NEW_TOKENS: recorded.max_new_tokens,
+    }.items():
+        state.put(key, value)
+    show.turn_to(name)
+
+
+def _upload() -> None:
+    """A file was chosen: show its run, or say in a sentence why it is none."""
+    file = state.get(state.UPLOAD)
+    if file is None:
+        return
+    try:
+        show.turn_to(runs.open_file(file).id)
+    except SpecvizError as error:
+        state.put(state.ERROR, str(error))

@@ -9,29 +9,25 @@ from specviz.figures.style import PALETTES
 _NAMES = ("draft", "target", "accepted", "rejected", "resampled", "background", "surface", "text", "muted", "line")
 
 _SHEET = """
-.stMainBlockContainer { padding: 4rem 2rem 2rem; max-width: 1440px; }
+.stMainBlockContainer { padding: 4.25rem 2rem 2rem; max-width: 1720px; }
 .stMainBlockContainer > .stVerticalBlock { gap: 0.75rem; }
 [data-testid="stStatusWidget"] { display: none; }
 [data-testid="stBaseButton-primary"]:is(*, :hover, :active, :focus) { background: var(--sv-target);
   border-color: var(--sv-target); color: var(--sv-background); }
 [data-testid="stBaseButton-primary"]:hover { filter: brightness(1.15); }
 [data-stale="true"] { opacity: 1 !important; }
-.stProgress [role="progressbar"] > div, .stProgress [role="progressbar"] > div > div { height: 4px; }
 [data-testid="stButtonGroup"] button { min-height: 2.5rem; }
 
-.sv-text { display: flex; flex-direction: column-reverse; max-height: 13.5rem; min-height: 6.25rem; overflow-y: auto;
-  border: 1px solid var(--sv-line); border-radius: 6px; background: var(--sv-surface); }
-.sv-text > div { padding: 0.75rem 1rem; margin-bottom: auto; font-size: 1.125rem; line-height: 1.85;
-  white-space: pre-wrap; overflow-wrap: anywhere; color: var(--sv-text); }
-.sv-prompt, .sv-quiet { color: var(--sv-muted); }
 .sv-accepted, .sv-resampled, .sv-bonus { text-underline-offset: 0.28em; text-decoration-skip-ink: none; }
 .sv-accepted { text-decoration: underline solid 2px var(--sv-accepted); }
 .sv-resampled { text-decoration: underline wavy 1.5px var(--sv-resampled); }
 .sv-bonus { text-decoration: underline double 2px var(--sv-target); }
-.sv-break::before { content: "⏎"; color: var(--sv-muted); font-size: 0.75em; }
 
-.sv-legend { margin-top: 0.5rem; display: flex; flex-wrap: wrap; gap: 0.25rem 1.25rem; font-size: 0.875rem;
-  color: var(--sv-text); }
+.sv-progress { margin: 0; color: var(--sv-muted); font-size: 0.875rem; font-variant-numeric: tabular-nums; }
+.sv-waiting { margin: 20vh 0; text-align: center; color: var(--sv-muted); font-size: 1.125rem; }
+.st-key-settings { row-gap: 0.375rem; }
+.st-key-settings > :has(textarea) { min-width: 16rem; flex: 1 1 16rem; }
+.st-key-settings textarea { min-height: 68px; }
 .sv-numbers { display: grid; grid-template-columns: repeat(auto-fit, minmax(13rem, 1fr)); gap: 0.5rem 1.5rem;
   margin: 0 !important; padding: 0 !important; }
 .sv-numbers div { border-left: 3px solid var(--sv-line); padding-left: 0.75rem; }
@@ -57,26 +53,30 @@ _SHEET = """
 .sv-chip.sv-is-resampled { border-color: var(--sv-resampled); }
 .sv-chip.sv-is-bonus { border: 4px double var(--sv-target); }
 
-.sv-caption { margin: 0.5rem 0 0; color: var(--sv-text); }
-.sv-lead { max-width: 46rem; font-size: 1.25rem; line-height: 1.5; margin: 0 0 1.25rem; color: var(--sv-text); }
-.sv-steps { list-style: none; margin: 0 !important; padding: 0 !important; display: grid; gap: 1rem;
-  grid-template-columns: repeat(auto-fit, minmax(15rem, 1fr)); }
-.sv-steps li { margin: 0; padding: 1rem; border: 2px solid var(--sv-line); border-radius: 6px; color: var(--sv-text); }
-.sv-steps b { display: block; margin-bottom: 0.25rem; font-size: 1.0625rem; }
-.sv-steps .sv-is-draft { border: 2px dashed var(--sv-draft); }
-.sv-steps .sv-is-target { border-color: var(--sv-target); }
-.sv-steps .sv-is-accepted { border-color: var(--sv-accepted); }
-.sv-steps .sv-is-resampled { border-color: var(--sv-resampled); }
-.st-key-to_watch { margin-top: 1rem; }
-.st-key-to_watch a { background: var(--sv-target); border-radius: 6px; padding: 0.5rem 1rem; }
-.st-key-to_watch a p { color: var(--sv-background); font-weight: 600; }
+.st-key-welcome { column-gap: 1rem; }
+.st-key-welcome > :first-child { flex: 1 1 30rem; }
+.sv-title { font-size: 1.625rem !important; line-height: 1.2 !important; margin: 0 !important; padding: 0 !important;
+  color: var(--sv-text); }
+.sv-lead { font-size: 1.0625rem; line-height: 1.4; margin: 0.25rem 0 0; color: var(--sv-text); }
+.sv-told { margin: 0.25rem 0 0; font-size: 0.875rem; line-height: 1.35; color: var(--sv-muted); }
+.st-key-welcome a { background: var(--sv-surface); border: 1px solid var(--sv-line); border-radius: 6px;
+  padding: 0.4rem 0.9rem; }
+.st-key-welcome a p { color: var(--sv-text); font-weight: 600; }
+.st-key-welcome > :nth-child(2) a { background: var(--sv-target); border-color: var(--sv-target); }
+.st-key-welcome > :nth-child(2) a p { color: var(--sv-background); }
+"""
 
-.sv-formula { margin: 0.25rem 0 0; color: var(--sv-muted); font-variant-numeric: tabular-nums; }
+
+_BARE = """
+header[data-testid="stHeader"] { display: none; }
+.stMainBlockContainer { padding: 0; max-width: none; }
+.stMain { overflow: hidden; }
 """
 
 
 @cache
-def sheet() -> str:
+def sheet(*, chrome: bool = True) -> str:
+    """The rules of every page. chrome: False leaves the whole window to the stage."""
     light, dark = PALETTES["light"], PALETTES["dark"]
     colours = "".join(f"--sv-{n}: light-dark({getattr(light, n)}, {getattr(dark, n)});" for n in _NAMES)
-    return f".stApp {{ {colours} }}{_SHEET}"
+    return f".stApp {{ {colours} }}{_SHEET}{'' if chrome else _BARE}"

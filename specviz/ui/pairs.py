@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
+import threading
+from functools import cache
 from typing import TYPE_CHECKING
 
 import streamlit as st
 
 if TYPE_CHECKING:
     from specviz.models.base import Pair
+
+turn = threading.Lock()  # held for a round: runs take turns, since two at once only slow each other down
 
 
 @st.cache_resource(show_spinner=False, max_entries=4)
@@ -16,3 +21,14 @@ def load(draft: str) -> Pair:
     from specviz.models.load import load_pair
 
     return load_pair(draft=draft)
+
+
+@cache
+def warm(draft: str) -> None:
+    """Load the pair while the reader looks around, once. What goes wrong is said by the run that needs it."""
+    threading.Thread(target=_load_quietly, args=(draft,), name=f"load {draft}", daemon=True).start()
+
+
+def _load_quietly(draft: str) -> None:
+    with contextlib.suppress(Exception):
+        load(draft)

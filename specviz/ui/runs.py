@@ -1,27 +1,30 @@
-"""The session's run: asked for, played round by round, stopped. Nothing runs between two rounds.
+"""Runs: each plays in a thread of its own, and the server keeps the last ones by their id, so that a link finds them.
 
-The page plays rounds at its end and shows each. A click on any widget starts the page anew; it finds the run in the
-session and plays on.
+A run that nobody looks at any more stops. What a page shows is a `Shown`: a run, a bundled example, or an opened file.
 """
 
 from __future__ import annotations
 
 import logging
+import secrets
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections import OrderedDict
 from dataclasses import dataclass
-
-from streamlit import rerun, spinner
+from typing import Literal
 
 import specviz as sv
+from specviz import examples
 from specviz.i18n import _
-from specviz.ui import pairs, state
+from specviz.ui import pairs
 
-_FRAME_S = 0.1  # between two updates of the text
-_PAGE_S = 1.0  # between two updates of the whole page
+KEPT = 32  # runs and opened files that the server remembers, the least recently seen go first
+_LEFT_S = 60.0  # a run that no page has asked for so long stops
+_FIRST_S, _GROWTH = 1.0, 1.7  # until a growing run is shown again, and how much longer each time than the time before
 
 _log = logging.getLogger(__name__)
+
+Phase = Literal["loading", "decoding", "racing", "ended"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,151 +43,175 @@ class Settings:
 
     def start(self) -> sv.Run:
         """Raises SpecvizError when a setting is out of range or the models cannot be loaded."""
-        sampling = sv.Sampling(self.temperature, self.top_k, self.top_p, self.min_p)
         return sv.stream(
             pairs.load(self.draft),
             self.prompt,
             draft_length=self.draft_length,
             max_new_tokens=self.max_new_tokens,
-            sampling=sampling,
+            sampling=self.sampling,
             seed=self.seed,
         )
 
-
-class Player:
-    """A run that is played by whichever script thread took the last turn.
-
-    Streamlit starts a new thread for a rerun while the one before may still be inside a round, so all that touches the
-    run holds a lock, and a thread that has lost its turn stops playing.
-    """
-
-    def __init__(self, run: sv.Run) -> None:
-        self._run = run
-        self._lock = threading.Lock()
-        self._turn = 0
-        self.running = True
-        self.error: str | None = None
+    def start_alone(self, spoken: sv.Trace) -> sv.Run:
+        """The target alone on the same prompt, for as many tokens as there are."""
+        return sv.Run(pairs.load(self.draft), self.prompt, 0, len(spoken.tokens), self.sampling, spoken.seed, ())
 
     @property
-    def trace(self) -> sv.Trace:
-        """The rounds so far."""
-        with self._lock:
-            return self._run.trace
+    def sampling(self) -> sv.Sampling:
+        return sv.Sampling(self.temperature, self.top_k, self.top_p, self.min_p)
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What a page shows. trace: None before the first round. alone: the target on its own, same prompt, if measured."""
+
+    id: str
+    trace: sv.Trace | None
+    alone: sv.Trace | None = None
+    phase: Phase = "ended"
+    error: str | None = None
+
+    @property
+    def running(self) -> bool:
+        return self.phase != "ended"
+
+
+class Player:
+    """A run under way: first with the draft, then the target alone on the same prompt, so that the two can be raced."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.id = secrets.token_urlsafe(8)
+        self._settings = settings
+        self._changed = threading.Condition()
+        self._trace: sv.Trace | None = None
+        self._alone: sv.Trace | None = None
+        self._phase: Phase = "loading"
+        self._error: str | None = None
+        self._stopped = False
+        self._asked_for = time.monotonic()
+        self._steady: sv.Trace | None = None
+        self._steady_until, self._patience = 0.0, _FIRST_S
+
+    def start(self) -> None:
+        threading.Thread(target=self._play, name=f"run {self.id}", daemon=True).start()
 
     def stop(self) -> None:
-        """Stop the work; the rounds so far stay."""
-        with self._lock:
-            self._run.close()
-            self.running = False
+        """The round under way is the last; the rounds so far stay."""
+        with self._changed:
+            self._stopped = True
 
-    def play(self) -> Iterator[sv.Trace]:
-        """The trace after each further round, until the run ends or somebody else plays it."""
-        with self._lock:
-            self._turn += 1
-            mine = self._turn
-        while True:
-            with self._lock:
-                if not self.running or self._turn != mine:
+    def wait(self, seconds: float) -> None:
+        """Until there is a round to show, or it has ended, or the time is over."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._trace is not None or self._phase == "ended", seconds)
+
+    @property
+    def running(self) -> bool:
+        with self._changed:
+            return self._phase != "ended"
+
+    @property
+    def trace(self) -> sv.Trace | None:
+        """Everything so far."""
+        with self._changed:
+            return self._trace
+
+    def shown(self) -> Shown:
+        """What a page shows now: a run that grows is shown less and less often, since each time all of it is sent."""
+        with self._changed:
+            now = self._asked_for = time.monotonic()
+            if self._phase not in ("loading", "decoding"):
+                self._steady = self._trace
+            elif self._trace is not None and now >= self._steady_until:
+                self._steady = self._trace
+                self._steady_until = now + self._patience
+                self._patience *= _GROWTH
+            return Shown(self.id, self._steady, self._alone, self._phase, self._error)
+
+    def _play(self) -> None:
+        try:
+            self._keep_up(self._settings.start(), "decoding")
+            if self._trace is not None and not self._stopped:
+                self._keep_up(self._settings.start_alone(self._trace), "racing")
+        except sv.SpecvizError as error:
+            self._error = str(error)
+        except Exception as error:  # out of memory, a driver: the rounds stay, the log has the rest
+            _log.exception("a run broke")
+            self._error = _("The run broke off ({kind}). The rounds so far stay; try again, or a shorter one.").format(
+                kind=type(error).__name__
+            )
+        with self._changed:
+            self._phase = "ended"
+            self._changed.notify_all()
+
+    def _keep_up(self, run: sv.Run, phase: Phase) -> None:
+        """Play one run, round by round, as long as it is wanted."""
+        with run:
+            while not self._unwanted():
+                with pairs.turn:
+                    round_ = next(run, None)
+                with self._changed:
+                    self._phase = phase
+                    if phase == "decoding":
+                        self._trace = run.trace
+                    elif round_ is None:
+                        self._alone = run.trace
+                    self._changed.notify_all()
+                if round_ is None:
                     return
-                try:
-                    next(self._run)
-                except StopIteration:
-                    self.running = False
-                except sv.SpecvizError as error:
-                    self.running, self.error = False, str(error)
-                except Exception as error:  # out of memory, a driver: the rounds stay, the log has the rest
-                    _log.exception("a run broke")
-                    self.running, self.error = False, _unforeseen(error)
-                trace = self._run.trace
-            yield trace
+
+    def _unwanted(self) -> bool:
+        with self._changed:
+            self._stopped = self._stopped or time.monotonic() - self._asked_for > _LEFT_S
+            return self._stopped
 
 
-def _unforeseen(error: Exception) -> str:
-    return _("The run broke off ({kind}). The rounds so far stay; try again, or a shorter one.").format(
-        kind=type(error).__name__
-    )
+_kept: OrderedDict[str, Player | Shown] = OrderedDict()
+_lock = threading.Lock()
 
 
-def ask() -> None:
-    """Run was pressed: take the settings down; the page starts the run where its progress is shown."""
-    stop()
-    asked = Settings(
-        prompt=state.get(state.PROMPT),
-        draft=state.get(state.DRAFT),
-        draft_length=state.get(state.DRAFT_LENGTH),
-        temperature=state.get(state.TEMPERATURE),
-        top_k=state.get(state.TOP_K),
-        top_p=state.get(state.TOP_P),
-        min_p=state.get(state.MIN_P),
-        seed=state.get(state.SEED),
-        max_new_tokens=state.get(state.MAX_NEW_TOKENS),
-    )
-    for key, value in ((state.ASKED, asked), (state.RUN, None), (state.ERROR, None), (state.ROUND, 1)):
-        state.put(key, value)
-    state.put(state.PLACE, None)
-
-
-def stop() -> None:
-    """Stop was pressed."""
-    player = current()
-    if player is not None:
-        player.stop()
-    state.put(state.ASKED, None)
-
-
-def running() -> bool:
-    """Whether rounds are being played, or about to be."""
-    player = current()
-    return state.get(state.ASKED) is not None or (player is not None and player.running)
-
-
-def trace() -> sv.Trace | None:
-    """Everything so far, or None before the first run."""
-    player = current()
-    return None if player is None else player.trace
-
-
-def error() -> str | None:
-    """What went wrong, in a sentence."""
-    player = current()
-    return state.get(state.ERROR) or (None if player is None else player.error)
-
-
-def prepare() -> None:
-    """Start the run that was asked for; without one, load the models ahead of it."""
-    asked: Settings | None = state.get(state.ASKED)
-    try:
-        with spinner(_("Loading the models: a few seconds, once per server")):
-            if asked is None:
-                pairs.load(state.get(state.DRAFT))
-            else:
-                state.put(state.RUN, Player(asked.start()))
-    except (sv.SpecvizError, RuntimeError, MemoryError) as wrong:
-        state.put(state.ERROR, str(wrong) if isinstance(wrong, sv.SpecvizError) else _unforeseen(wrong))
-        if asked is not None:
-            state.put(state.ASKED, None)
-            rerun()  # Stop was drawn as if a run were coming
-    state.put(state.ASKED, None)
-
-
-def play(show: Callable[[sv.Trace], None]) -> None:
-    """Play rounds and show them; once a second, and at the end, draw the whole page again."""
-    player = current()
-    if player is None or not player.running:
-        return
-    started = shown = time.monotonic()
-    patience = _PAGE_S if player.trace.rounds else 0.0  # the first round is drawn at once
-    for under_way in player.play():
-        now = time.monotonic()
-        if now - started >= patience:
-            rerun()
-        if now - shown >= _FRAME_S:
-            show(under_way)
-            shown = now
-    rerun()
-
-
-def current() -> Player | None:
-    """The player of the last run, or None before the first."""
-    player: Player | None = state.get(state.RUN)
+def play(settings: Settings) -> Player:
+    """A new run, playing already."""
+    player = Player(settings)
+    _keep(player)
+    player.start()
     return player
+
+
+def open_file(file: object) -> Shown:
+    """A trace that was saved as JSON. Raises TraceError, in a sentence, when it is none."""
+    opened = Shown(secrets.token_urlsafe(8), sv.Trace.from_json(file))  # type: ignore[arg-type]
+    if not opened.trace or not opened.trace.rounds:
+        raise sv.TraceError(_("this trace holds no rounds, so there is nothing to show"))
+    _keep(opened)
+    return opened
+
+
+def find(name: str) -> Shown | None:
+    """The example of this name, or the run or file of this id; None when the server does not have it (any more)."""
+    if name in examples.NAMES:
+        return Shown(name, examples.load(name), examples.alone(name))
+    with _lock:
+        kept = _kept.get(name)
+        if kept is not None:
+            _kept.move_to_end(name)
+    return kept.shown() if isinstance(kept, Player) else kept
+
+
+def whole(shown: Shown) -> sv.Trace:
+    """Everything so far of what is shown, which may be more than a page was drawn with."""
+    with _lock:
+        kept = _kept.get(shown.id)
+    trace = kept.trace if kept is not None else shown.trace
+    if trace is None:
+        raise sv.TraceError(_("there is no round to save yet"))
+    return trace
+
+
+def _keep(kept: Player | Shown) -> None:
+    with _lock:
+        _kept[kept.id] = kept
+        while len(_kept) > KEPT:
+            _, oldest = _kept.popitem(last=False)
+            if isinstance(oldest, Player):
+                oldest.stop()

@@ -26,13 +26,15 @@ _LOGO = (
 def navigate() -> Any:
     """The title, the bar with every page, and the page that the address asks for."""
     st.set_page_config(page_title="specviz", page_icon=_ICON, layout="wide", initial_sidebar_state="collapsed")
-    st.logo(_LOGO, icon_image=_ICON)
+    st.logo(_LOGO, size="large")
     state.put(state.NAVIGATED, True)
     return st.navigation(links.pages(), position="top")
 
 
-def begin() -> None:
-    """At the start of every page, since each can be the first one.
+def begin(page: str, *, chrome: bool = True) -> bool:
+    """At the start of every page, since each can be the first one. True when the reader has just come to this one.
+
+    chrome: whether the bar with the pages is shown.
 
     A fresh server's first request may skip app.py: Streamlit takes `pages/` for pages of its old kind until it meets
     `st.navigation`, and runs /watch as pages/watch.py alone. Then we begin again, once, through app.py.
@@ -42,7 +44,10 @@ def begin() -> None:
         state.put(state.SENT_BACK, True)
         st.navigation(links.pages())
         st.rerun()
-    st.html(f"<style>{css.sheet()}</style>")
+    st.html(f"<style>{css.sheet(chrome=chrome)}</style>")
+    before = state.get(state.PAGE)
+    state.put(state.PAGE, page)
+    return bool(before != page)
 
 
 def theme() -> Theme:

@@ -6,10 +6,10 @@ from typing import Any
 
 import streamlit as st
 
+from specviz import examples
 from specviz.models import presets
 
 # The settings: each is the key of one widget on the Watch page.
-EXAMPLE = "example"
 PROMPT = "prompt"
 DRAFT = "draft"
 DRAFT_LENGTH = "draft_length"
@@ -23,24 +23,22 @@ MAX_NEW_TOKENS = "max_new_tokens"
 NAVIGATED = "navigated"  # this run of the script came through app.py
 SENT_BACK = "sent_back"  # one that did not was sent there
 
-# The run.
-OWN_PROMPT = "own_prompt"  # what was typed, while an example stands in the box
-ASKED = "asked"  # Run was pressed: the settings to run with, or None
-RUN = "run"  # runs.Player, under way or ended, or None
+# What is shown.
+PLAYER = "player"  # runs.Player of the last Run, or None
+BEFORE = "before"  # what was on the stage when Run was pressed
+SHOWN = "shown"  # the id of what is on the stage: an example's name, a run's or a file's id
+START = "start"  # (round, step) that it opens at, or None
+AT = "at"  # (id, round, step) where the reader rested last, or None
+LINK = "link"  # the run that the address named when it was last read, or None before that
 ERROR = "error"  # a sentence, or None
+PAGE = "page"  # the page that was drawn last
+UPLOAD = "upload"  # the file that was opened last
 
-# What is looked at: places count from 1, as they are shown.
-ROUND = "round"
-PLACE = "place"
-
-PROSE = "prose"
-CODE = "code"
-OWN = "own"
-EXAMPLES = {PROSE: "It is a truth universally acknowledged", CODE: "def main(argv=None):\n    "}
+RACES = "races"  # how often the race was started again
+PART = "part"  # the part of the stage that the tour on Home shows, or None
 
 _AT_FIRST: dict[str, Any] = {
-    EXAMPLE: PROSE,
-    PROMPT: EXAMPLES[PROSE],
+    PROMPT: examples.load(examples.NAMES[0]).prompt,
     DRAFT: presets.DRAFT,
     DRAFT_LENGTH: 4,
     TEMPERATURE: 0.6,
@@ -49,13 +47,17 @@ _AT_FIRST: dict[str, Any] = {
     MIN_P: None,
     SEED: 0,
     MAX_NEW_TOKENS: 128,
-    OWN_PROMPT: "",
     SENT_BACK: False,
-    ASKED: None,
-    RUN: None,
+    PLAYER: None,
+    BEFORE: examples.NAMES[0],
+    SHOWN: examples.NAMES[0],
+    START: None,
+    AT: None,
+    LINK: None,
     ERROR: None,
-    ROUND: 1,
-    PLACE: None,
+    PAGE: None,
+    RACES: 0,
+    PART: None,
 }
 
 

@@ -1,56 +1,97 @@
-"""What a run looks like: its progress, its text by outcome, its numbers, its files. Text of models is escaped HTML."""
+"""What stands below the stage and follows it: the laws and the table of a round, the numbers of the run, the race."""
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
 from html import escape
 
 import streamlit as st
 
 from specviz import measure, theory
-from specviz.figures.style import MARKS
+from specviz.figures.acceptance import acceptance_figure
+from specviz.figures.alpha import alpha_figure
+from specviz.figures.laws import law_figure
+from specviz.figures.lengths import lengths_figure
+from specviz.figures.race import race as race_of
 from specviz.i18n import _
-from specviz.records import Trace
-from specviz.timeline import label, number, outcome_name, spans
-from specviz.ui import runs, shell
+from specviz.records import Round, Trace
+from specviz.timeline import Step, number, steps
+from specviz.ui import runs, shell, state
+from specviz.ui.race import race_html
+from specviz.ui.rounds import table_html
+from specviz.ui.stage import Position
+
+_PLAIN = {"displayModeBar": False}
 
 
-class Live:
-    """The part of the page that is drawn again with every round."""
+def follow(shown: runs.Shown, at: Position) -> None:
+    """Everything that goes with where the stage stands."""
+    trace, theme = shown.trace, shell.theme()
+    assert trace is not None
+    st.html(f'<p class="sv-progress">{escape(progress(shown))}</p>{numbers_html(trace)}')
+    round_ = trace.rounds[at.round]
+    step = law_step(round_, at.step)
+    left, right = st.columns([5, 7], gap="large")
+    with left:
+        if step is not None and step.law is not None:
+            figure = law_figure(step.law, theme=theme)
+            st.plotly_chart(figure, theme=None, config=_PLAIN, key="law_chart", alt=step.title)
+    with right:
+        st.html(table_html(round_))
+    if trace.draft_length:
+        for place, (name, figure, alt) in zip(
+            st.columns(3),
+            (
+                ("acceptance", acceptance_figure(trace, theme=theme), _("Acceptance at each place of the draft")),
+                ("lengths", lengths_figure(trace, theme=theme), _("Tokens per target pass")),
+                ("alpha", alpha_figure(trace, theme=theme, round=at.round), _("α over the rounds")),
+            ),
+            strict=True,
+        ):
+            place.plotly_chart(figure, theme=None, config=_PLAIN, key=f"{name}_chart", alt=alt)
+    race(shown)
 
-    def __init__(self) -> None:
-        self._status = st.empty()
-        self._text = st.empty()
-        self._numbers = st.empty()
 
-    def status(self) -> AbstractContextManager[object]:
-        """The place for what is said while nothing can be shown yet."""
-        return self._status.container()
-
-    def show(self, trace: Trace | None) -> None:
-        error = runs.error()
-        if error is not None:
-            self._status.error(shell.plain(error))
-        elif trace is not None:
-            done = min(1.0, len(trace.tokens) / trace.max_new_tokens)
-            self._status.progress(done, text=progress(trace, running=runs.running()))
-        else:
-            self._status.empty()
-        self._text.html(text_html(trace))
-        if trace is None:
-            self._numbers.html(steps_html())
-        elif trace.rounds:
-            self._numbers.html(numbers_html(trace))
+def law_step(round_: Round, at: int) -> Step | None:
+    """The step whose laws are looked at: the one that stands, or the last one before it that has laws, or the next."""
+    told = steps(round_)
+    at = min(at, len(told) - 1)
+    before = [step for step in told[: at + 1] if step.law is not None]
+    return before[-1] if before else next((step for step in told if step.law is not None), None)
 
 
-def progress(trace: Trace, *, running: bool) -> str:
-    """One line: how far it is, how fast, and why it ended."""
+def race(shown: runs.Shown) -> None:
+    """The two lanes, once the target alone has been measured as well."""
+    trace, alone = shown.trace, shown.alone
+    if trace is None or not trace.draft_length:
+        return
+    if alone is not None and alone.rounds:
+        with st.container(key="race"):
+            st.button(_("Race again"), key="race_button", on_click=_again)
+            st.html(race_html(race_of(trace, alone), key=f"{shown.id}{state.get(state.RACES)}"))
+    elif shown.running:
+        st.html(f'<p class="sv-progress">{escape(_("Next, the target alone decodes the same prompt: the race."))}</p>')
+
+
+def _again() -> None:
+    """Another key starts the animation anew."""
+    state.put(state.RACES, state.get(state.RACES) + 1)
+
+
+def waiting_html() -> str:
+    told = _("The models are being loaded: a few seconds, once per server.")
+    return f'<p class="sv-waiting" role="status">{escape(told)}</p>'
+
+
+def progress(shown: runs.Shown) -> str:
+    """One line: which run this is, how far it is, how fast, and why it ended."""
+    trace = shown.trace
+    assert trace is not None
     ends = {
         "eos": _("the text ended by itself"),
         "length": _("reached the limit"),
         "stop": _("met a stop string"),
         "context": _("the context is full"),
-        "cancelled": _("decoding") if running else _("stopped"),
+        "cancelled": _("decoding") if shown.running else _("stopped"),
     }
     return _("{tokens} of {most} tokens · target passes: {rounds} · {speed} tokens per second · {end}").format(
         tokens=len(trace.tokens),
@@ -59,63 +100,6 @@ def progress(trace: Trace, *, running: bool) -> str:
         speed=number(measure.times(trace).tokens_per_s),
         end=ends[trace.stop_reason],
     )
-
-
-def text_html(trace: Trace | None) -> str:
-    """The prompt and the text, each token underlined by its outcome."""
-    if trace is None:
-        hint = escape(_("Press Run: the text grows here, each token marked by how it came."))
-        body = f'<span class="sv-quiet">{hint}</span>'
-    else:
-        body = f'<span class="sv-prompt">{escape(trace.prompt)}</span>' + "".join(
-            _span_html(span.text, span.outcome, span.token, span.round) for span in spans(trace) if span.text
-        )
-    name = escape(_("The prompt and the decoded text"))
-    region = f'<div class="sv-text" role="region" aria-label="{name}" tabindex="0"><div dir="auto">{body}</div></div>'
-    return region + legend_html()
-
-
-def _span_html(text: str, outcome: str, token: int, round_: int) -> str:
-    title = _("{token}: {outcome} in round {round}").format(
-        token=label(token, text), outcome=outcome_name(outcome), round=round_ + 1
-    )
-    shown = escape(text).replace("\n", '<span class="sv-break"></span>\n')
-    return f'<span class="sv-{outcome}" title="{escape(title)}">{shown}</span>'
-
-
-def steps_html() -> str:
-    """A round in four cards, each with the border that marks its outcome everywhere."""
-    cards = (
-        ("draft", _("1. Draft"), _("The draft model writes K tokens, one after another. It is fast and often right.")),
-        ("target", _("2. Verify"), _("One pass of the target model gives its own probabilities at all K + 1 places.")),
-        (
-            "accepted",
-            _("3. Accept ✓ or reject ✕"),
-            _("Left to right, a token stands with probability min(1, p/q): p by the target, q by the draft."),
-        ),
-        (
-            "resampled",
-            _("4. One token more"),
-            _(
-                "The first rejected token is drawn again ↻ from what the draft left out; "
-                "if all stand, a bonus ★ follows."
-            ),
-        ),
-    )
-    items = "".join(f'<li class="sv-is-{kind}"><b>{escape(name)}</b>{escape(told)}</li>' for kind, name, told in cards)
-    return f'<ol class="sv-steps">{items}</ol>'
-
-
-def legend_html() -> str:
-    items = "".join(
-        f'<span>{MARKS[outcome]} <span class="sv-{outcome}">{escape(told)}</span></span>'
-        for outcome, told in (
-            ("accepted", _("accepted draft")),
-            ("resampled", _("resampled after a rejection")),
-            ("bonus", _("bonus after full acceptance")),
-        )
-    )
-    return f'<div class="sv-legend">{items}</div>'
 
 
 def numbers_html(trace: Trace) -> str:
@@ -155,24 +139,3 @@ def numbers_html(trace: Trace) -> str:
         for name, value, more in items
     )
     return f'<dl class="sv-numbers">{cells}</dl>'
-
-
-def downloads(player: runs.Player) -> None:
-    """The trace as files, made when asked for: everything until then, also while rounds are being played."""
-    with st.container(horizontal=True, gap="small"):
-        st.download_button(
-            _("Download CSV"),
-            lambda: player.trace.to_csv() or "",
-            file_name="specviz.csv",
-            mime="text/csv",
-            on_click="ignore",
-            key="csv_button",
-        )
-        st.download_button(
-            _("Download JSON"),
-            lambda: player.trace.to_json() or "",
-            file_name="specviz.json",
-            mime="application/json",
-            on_click="ignore",
-            key="json_button",
-        )
