@@ -54,7 +54,7 @@ def words() -> dict[str, str]:
         "strip_greedy": _("At temperature 0 the whole law lies on one token, so any u picks it."),
         "both_laws": _("Both laws at this place"),
         "beta": _("overlap β = Σ min(p, q) = {beta}"),
-        "each_gives": _("What each model gives {token}"),
+        "each_gives": _("What each model gives “{token}”"),
         "ratio": _("p/q = {x}: accepted with probability {a}"),
         "trial": _("The judgement: a random r"),
         "accept_zone": _("accept"),

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 
 import { lowered } from "../../specviz/ui/stage/dom.mjs";
-import { cells, fill, fit, hang, longest, stretches, valueOf } from "../../specviz/ui/stage/layout.mjs";
+import { cells, fill, fit, hang, legible, longest, stretches, valueOf } from "../../specviz/ui/stage/layout.mjs";
 
 test("text is at least 24 pixels on a projector of 1920 x 1080, and shrinks with the window", () => {
   assert.ok(fit(1920, 1080, true).size * 0.9 >= 24);
@@ -41,6 +41,14 @@ test("the strip holds the whole law in the order of ids, the rest at its ends", 
     [null, 80, 20, false],
   ]);
   assert.ok(Math.abs(strip.reduce((sum, s) => sum + s.width, 0) - 1) < 1e-12);
+});
+
+test("a stretch too narrow for its label joins the others beside it, unless it was drawn", () => {
+  const part = (label, width, drawn = false) => ({ at: label === null ? -1 : 0, label, width, drawn });
+  const parts = [part(null, 0.02), part("wide", 0.5), part("thin", 0.03), part("x", 0.02), part(null, 0.2), part("drawn", 0.03, true), part("y", 0.2)];
+  const told = legible(parts).map((p) => [p.label, Math.round(p.width * 100), p.at]);
+  assert.deepEqual(told, [[null, 2, -1], ["wide", 50, 0], [null, 25, -1], ["drawn", 3, 0], ["y", 20, 0]]);
+  assert.equal(parts[0].width, 0.02); // what was given is not changed
 });
 
 test("a law of one token fills the strip", () => {

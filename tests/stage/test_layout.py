@@ -46,6 +46,10 @@ def test_a_narrow_page_is_no_wider_than_its_window(browser, path, trace):
         for i in kinds(trace):
             show.jump(i)
             assert show.page.evaluate("document.documentElement.scrollWidth") <= 390
+            rows = show.page.evaluate(
+                "[...document.querySelectorAll('.panel:not([hidden]) .row')].map(r => r.scrollHeight - r.clientHeight)"
+            )
+            assert max(rows, default=0) <= 2, show.spoken  # a row's second line is not over the next row
             controls = show.page.locator(".controls").bounding_box()
             assert controls["y"] + controls["height"] <= 845
 

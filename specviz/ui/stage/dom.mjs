@@ -51,8 +51,12 @@ export function setIcon(svg, name) {
   svg.setAttribute("class", SOLID.has(name) ? "icon solid" : "icon");
 }
 
+// A text node that is there is given other data: a new one would cost more.
 export function setText(node, text) {
-  if (node.textContent !== text) node.textContent = text;
+  const held = node.firstChild;
+  if (!held || held.nextSibling || held.nodeType !== 3) {
+    if (held || text) node.textContent = text;
+  } else if (held.data !== text) held.data = text;
 }
 
 export function setClass(node, name) {

@@ -49,11 +49,20 @@ let current = null; // with several stages on a page, keys go to the one that wa
 // Returns a function that stops listening.
 export function listen(root, { act, talk, wake }) {
   let before;
+  let inView = true; // as told now and then: asking at each key would cost a layout
+  const sight = new IntersectionObserver(
+    (seen) => {
+      const { intersectionRect, boundingClientRect } = seen.at(-1);
+      inView = intersectionRect.height > Math.min(120, boundingClientRect.height / 3);
+    },
+    { threshold: Array.from({ length: 21 }, (_, i) => i / 20) },
+  );
+  sight.observe(root);
   const claim = () => (current = root);
   if (!current || !current.isConnected) claim();
   const hear = (event) => {
     if (!current || !current.isConnected) claim();
-    if (current !== root || !inView(root) || event.defaultPrevented) return;
+    if (current !== root || !inView || event.defaultPrevented) return;
     if (!event.repeat && wake()) {
       event.preventDefault();
       event.stopPropagation();
@@ -73,14 +82,9 @@ export function listen(root, { act, talk, wake }) {
   root.addEventListener("focusin", claim, true);
   return () => {
     window.removeEventListener("keydown", hear, true);
+    sight.disconnect();
     if (current === root) current = null;
   };
-}
-
-function inView(root) {
-  const box = root.getBoundingClientRect();
-  const seen = Math.min(box.bottom, window.innerHeight) - Math.max(box.top, 0);
-  return seen > Math.min(120, box.height / 3);
 }
 
 // Swipes: left is on, right is back. What scrolls sideways by itself keeps its touches.

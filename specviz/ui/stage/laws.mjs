@@ -54,7 +54,7 @@ export function makeLaw({ w, motion }, columns, { overlaid = false, still = fals
       const n = step.rows.length + (step.tail ? 1 : 0);
       rows(n).forEach((row, i) => {
         const told = step.rows[i];
-        setText(row.name, told ? told[1] : w.rest);
+        setText(row.name, told ? told[1] : overlaid ? w.others : w.rest);
         row.root.title = told ? told[1] : w.rest;
         const drawn = i === step.d ? " drawn" : "";
         setClass(row.root, `row${told ? "" : " rest"}${drawn}${told && told[0] === rejected ? " struck" : ""}`);
