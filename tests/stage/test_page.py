@@ -119,7 +119,8 @@ def test_playing_moves_on_by_itself_and_stops_at_the_end(browser, path, trace):
 def test_reduced_motion_turns_movement_into_cuts(browser, path, trace, motion, moves):
     with Show(browser, path, motion=motion) as show:
         show.jump(starts(trace)[(1, 0)] - 2)
-        show.press("ArrowRight")  # the emitted tokens fly
+        show.press("ArrowRight")  # the emitted tokens fly, from the next frame on
+        show.page.evaluate("new Promise((seen) => requestAnimationFrame(() => requestAnimationFrame(seen)))")
         assert bool(show.page.evaluate("document.getAnimations().length")) == moves
         assert bool(show.page.locator(".ghost").count()) == moves
 

@@ -12,7 +12,7 @@ export class Motion {
 
   // Ends what is under way; `on` says whether the coming step moves.
   begin(on) {
-    for (const animation of this.running) animation.cancel();
+    for (const animation of this.running) if (animation.playState !== "finished") animation.cancel();
     this.running = [];
     this.on = on && !this.reduced();
   }

@@ -155,8 +155,9 @@ export class Stage {
     setText(this.caption, step.c);
     setText(this.spoken, `${step.t}. ${step.c}`);
     for (const part of [this.head, this.text, this.notes, this.cards, this.panels[step.k], this.controls]) part.update(view);
+    cancelAnimationFrame(this.flight);
     this.flights.replaceChildren();
-    if (step.k === "emit") fly({ motion, root: this.root, layer: this.flights, cards: this.cards, text: this.text, view });
+    if (step.k === "emit") this.flight = fly({ motion, root: this.root, layer: this.flights, cards: this.cards, text: this.text, view });
     this.clock.restart();
   }
 
