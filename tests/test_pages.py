@@ -350,6 +350,7 @@ def test_twenty_visitors_get_each_their_own_run():
         alone = sv.speculate(hostile_pair(), "x", draft_length=3, max_new_tokens=60, seed=seed)
         assert ended(player).trace.tokens == alone.tokens
     assert len({player.id for player in players}) == 20
+    assert all(re.fullmatch("[0-9a-f]{16}", player.id) for player in players)  # Streamlit's keys may not hold "__"
 
 
 @pytest.mark.usefixtures("_hostile")

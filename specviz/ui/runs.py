@@ -80,7 +80,7 @@ class Player:
     """A run under way: first with the draft, then the target alone on the same prompt, so that the two can be raced."""
 
     def __init__(self, settings: Settings) -> None:
-        self.id = secrets.token_urlsafe(8)
+        self.id = secrets.token_hex(8)
         self._settings = settings
         self._changed = threading.Condition()
         self._trace: sv.Trace | None = None
@@ -180,7 +180,7 @@ def play(settings: Settings) -> Player:
 
 def open_file(file: object) -> Shown:
     """A trace that was saved as JSON. Raises TraceError, in a sentence, when it is none."""
-    opened = Shown(secrets.token_urlsafe(8), sv.Trace.from_json(file))  # type: ignore[arg-type]
+    opened = Shown(secrets.token_hex(8), sv.Trace.from_json(file))  # type: ignore[arg-type]
     if not opened.trace or not opened.trace.rounds:
         raise sv.TraceError(_("this trace holds no rounds, so there is nothing to show"))
     _keep(opened)

@@ -58,19 +58,27 @@ def current() -> runs.Shown:
 def watch() -> None:
     """The stage and what follows it; a step redraws this part of the page only, and so does a run that grows."""
     pairs.warm(state.get(state.DRAFT))
-    polling = current().running
-    st.fragment(_watch, run_every=_POLL_S if polling else None)(polling)
+    shown = current()
+    st.fragment(_watch)()
+    if shown.running:
+        st.fragment(_look_again, run_every=_POLL_S)()
 
 
-def _watch(polling: bool) -> None:
+def _look_again() -> None:
+    """While a run is under way: draw the page anew once there is more to show. To look costs next to nothing."""
+    now = current()
+    if now.trace is not state.get(state.DRAWN) or not now.running:
+        st.rerun()
+
+
+def _watch() -> None:
     shown = current()
     player: runs.Player | None = state.get(state.PLAYER)
     mine = player is not None and player.id == shown.id
     if player is not None and mine and shown.trace is None:
         player.wait(_FIRST_S)
         shown = current()
-    if polling and not shown.running:
-        st.rerun()
+    state.put(state.DRAWN, shown.trace)
     error = state.get(state.ERROR) or shown.error
     if error:
         st.error(shell.plain(error))
@@ -80,7 +88,7 @@ def _watch(polling: bool) -> None:
     start = state.get(state.START)
     at = stage(
         shown.trace,
-        key=f"stage_{shown.id}",
+        key="watch_stage",
         start=start,
         autoplay=mine and start is None,
         live=shown.phase in ("loading", "decoding"),
@@ -110,7 +118,7 @@ def talk() -> None:
 
 def _talk(shown: runs.Shown) -> None:
     assert shown.trace is not None
-    at = stage(shown.trace, key=f"talk_{shown.id}", start=state.get(state.START), talk=True, above=0, link=shown.id)
+    at = stage(shown.trace, key="talk_stage", start=state.get(state.START), talk=True, above=0, link=shown.id)
     _rested(shown, at)
 
 

@@ -31,6 +31,7 @@ START = "start"  # (round, step) that it opens at, or None
 AT = "at"  # (id, round, step) where the reader rested last, or None
 LINK = "link"  # the run that the address named when it was last read, or None before that
 ERROR = "error"  # a sentence, or None
+DRAWN = "drawn"  # the trace that the page was drawn with last
 PAGE = "page"  # the page that was drawn last
 UPLOAD = "upload"  # the file that was opened last
 
@@ -55,6 +56,7 @@ _AT_FIRST: dict[str, Any] = {
     AT: None,
     LINK: None,
     ERROR: None,
+    DRAWN: None,
     PAGE: None,
     RACES: 0,
     PART: None,

@@ -21,6 +21,7 @@ from specviz.ui.rounds import table_html
 from specviz.ui.stage import Position
 
 _PLAIN = {"displayModeBar": False}
+_FEW = 4  # with fewer rounds of a run under way there is little to draw yet
 
 
 def follow(shown: runs.Shown, at: Position) -> None:
@@ -28,6 +29,8 @@ def follow(shown: runs.Shown, at: Position) -> None:
     trace, theme = shown.trace, shell.theme()
     assert trace is not None
     st.html(f'<p class="sv-progress">{escape(progress(shown))}</p>{numbers_html(trace)}')
+    if shown.running and len(trace.rounds) < _FEW:
+        return  # the first round has to be on the stage at once
     round_ = trace.rounds[at.round]
     step = law_step(round_, at.step)
     left, right = st.columns([5, 7], gap="large")

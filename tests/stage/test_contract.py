@@ -37,7 +37,7 @@ def test_the_component_is_given_the_run_and_gives_back_where_the_viewer_rests(mo
         stage.stage(trace, key="k", spot="floor")
 
 
-def test_a_position_in_the_session_comes_back_and_on_step_is_registered():
+def test_a_position_in_the_session_comes_back_if_it_is_this_run_s():
     """The component in a running app: what its browser side would have sent stands in the session's state."""
     from streamlit.testing.v1 import AppTest
 
@@ -52,13 +52,15 @@ def test_a_position_in_the_session_comes_back_and_on_step_is_registered():
         law = np.full(3, 1 / 3)
         pair = sv.Pair(target=TableModel(lambda _: law, 3), draft=TableModel(lambda _: law, 3))
         trace = sv.speculate(pair, [0], draft_length=2, max_new_tokens=9, seed=1)
-        at = stage(trace, key="stage", on_step=lambda: None)
+        at = stage(trace, key="stage", link="b")
         st.text("nowhere yet" if at is None else f"round {at.round}, step {at.step}")
 
     at = AppTest.from_function(app, default_timeout=60).run()
     assert not at.exception
     assert at.text[0].value == "nowhere yet"
-    at.session_state["stage"] = {"position": {"round": 1, "step": 3}}
+    at.session_state["stage"] = {"position": {"round": 1, "step": 3, "link": "a"}}
+    assert at.run().text[0].value == "nowhere yet"
+    at.session_state["stage"] = {"position": {"round": 1, "step": 3, "link": "b"}}
     at.run()
     assert not at.exception
     assert at.text[0].value == "round 1, step 3"
@@ -99,17 +101,6 @@ def test_where_the_viewer_rests_is_reported_and_while_it_plays_nothing_is(browse
         show.press(" ")
         show.page.wait_for_timeout(400)
         assert show.reports == [(1, 3), show.where]
-
-
-@pytest.mark.browser
-def test_in_a_talk_every_step_is_reported(browser, trace):
-    with Mounted(browser) as show:
-        show.mount(trace, talk=True)
-        show.page.get_by_label("Speed").select_option("4")
-        show.press(" ")
-        show.page.wait_for_function("/step [4-9]/.test(root.querySelector('.where span').textContent)")
-        assert show.reports[:3] == [(1, 1), (1, 2), (1, 3)]
-        assert show.label == "Pause"
 
 
 @pytest.mark.browser

@@ -6,7 +6,6 @@ a trace that has grown extends what is playing.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -40,7 +39,6 @@ def stage(
     above: int = 92,
     spot: str | None = None,
     link: str | None = None,
-    on_step: Callable[[], None] | None = None,
 ) -> Position | None:
     """Show the stage and return where the viewer rests: None until the first pause, step or jump.
 
@@ -51,7 +49,6 @@ def stage(
     spot: the part that is shown in a ring while the others step back: "head", "text", "cards", "told" (title and
     caption), "panels" or "controls". It changes nothing else.
     link: the run's name in the page's address (`?run=`), where the stage then keeps round and step up to date.
-    on_step: called before the rerun that a new resting place causes. While it plays, nothing is sent.
     Raises ConfigError for an unknown spot.
     """
     if spot not in SPOTS:
@@ -67,9 +64,15 @@ def stage(
         "spot": spot,
         "link": link,
     }
-    result = _component()(key=key, data=data, on_position_change=on_step or (lambda: None))
+    result = _component()(key=key, data=data, on_position_change=_nothing)
     at = getattr(result, "position", None)
-    return None if at is None else Position(int(at["round"]), int(at["step"]))
+    if at is None or at.get("link") != link:  # nothing yet, or where the run that stood here before was left
+        return None
+    return Position(int(at["round"]), int(at["step"]))
+
+
+def _nothing() -> None:
+    """A state that nobody listens to is not kept."""
 
 
 @cache

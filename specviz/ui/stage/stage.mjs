@@ -220,7 +220,7 @@ export class Stage {
     clearTimeout(this.resting);
     this.resting = setTimeout(() => {
       if (this.link) history.replaceState(history.state, "", addressOf(location.href, this.link, this.at));
-      if (this.talk || !this.clock.playing) this.report?.({ ...this.at });
+      if (!this.clock.playing) this.report?.({ ...this.at, link: this.link });
     }, REST);
   }
 

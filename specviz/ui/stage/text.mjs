@@ -28,7 +28,7 @@ export function makeText({ w, go, label }) {
       const title = fill(w.made, { token: label(round, step), outcome: w[outcome], i: round.i + 1 });
       const node = h("span", { class: `token is-${outcome}`, text, title, "data-i": spans.length });
       node.hidden = true;
-      caret.before(node);
+      inner.append(node); // behind the caret, which stands where the text ends so far
       spans.push({ node, round: round.i, step, outcome, place: j });
     });
   }
