@@ -118,8 +118,11 @@ class Visit:
         return self
 
     def run(self):
-        """Press Run and wait for the end, the race included."""
+        """Press Run and wait for the end, the race included. The new run's id in the address tells it from the last."""
+        run = "new URLSearchParams(location.search).get('run')"
+        before = self.page.evaluate(run)
         self.button("Run").click()
+        self.page.wait_for_function(f"b => {run} !== b && /^[0-9a-f]{{16}}$/.test({run})", arg=before)
         self.page.get_by_text("reached the limit").wait_for()
         self.button("Stop").and_(self.page.locator(":disabled")).wait_for()
         self.button("Race again").wait_for()
