@@ -23,6 +23,7 @@ ALLOWED = {
     "decoding": {"records", "sampling", "drafters", "models", "recording"},
     "exact": {"records", "sampling", "theory", "models"},
     "measure": {"records", "theory"},
+    "race": {"records", "measure", "timeline"},
     "files": set(),
     "export": {"records", "timeline", "measure", "files"},
     "replay": {"records", "timeline", "replay", "files"},

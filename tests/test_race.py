@@ -8,9 +8,9 @@ from itertools import pairwise
 import pytest
 
 import specviz as sv
-from specviz.figures.race import Segment, race
+from specviz.race import Segment, race
 from specviz.timeline import number
-from specviz.ui.race import LONGEST, NARROW, PLAY_S, SHOWN, merged, race_html, told
+from specviz.ui.race import LONGEST, NARROW, PLAY_S, SHEET, SHOWN, merged, race_html, told
 from tests.test_decoding import GREEDY, always, toy_pair
 from tests.test_measure import with_times
 
@@ -119,12 +119,12 @@ class TestRecord:
             assert lane.segments[0].start_s < 1e-3
             assert all(a.end_s <= b.start_s + 1e-12 for a, b in pairwise(lane.segments))
             assert lane.segments[-1].end_s <= lane.total_s
-            for work, name in (("draft", "draft_s"), ("verify", "verify_s")):
-                spent = sum(s.end_s - s.start_s for s in lane.segments if s.work == work)
+            for share, name in (("draft", "draft_s"), ("verify", "verify_s")):
+                spent = sum(s.end_s - s.start_s for s in lane.segments if s.share == share)
                 assert spent == pytest.approx(
-                    sum(getattr(r, name) for r in trace.rounds if r.nodes or work == "verify")
+                    sum(getattr(r, name) for r in trace.rounds if r.nodes or share == "verify")
                 )
-        assert {s.work for s in result.plain.segments} <= {"verify", "rest"}
+        assert {s.share for s in result.plain.segments} <= {"verify", "rest"}
 
     def test_the_speedup_is_of_tokens_per_second_and_the_prediction_is_measures(self):
         speculative, plain = runs()
@@ -192,14 +192,14 @@ class TestTracks:
         assert len(joined) == 10
         assert all(a.end_s == b.start_s for a, b in pairwise(joined))
         assert (joined[0].start_s, joined[-1].end_s) == (0.0, 1.0)
-        assert {s.work for s in joined} == {"verify"}  # what took most of it
+        assert {s.share for s in joined} == {"verify"}  # what took most of it
         assert merged(parts, 0.0) == parts
         assert merged([], 0.1) == []
 
     def test_a_long_run_stays_bounded(self):
         result = race(*runs(tokens=3000, pair=sv.Pair(always(1), always(1))))
         page = Reader(race_html(result, key="a"))
-        segments = sum(len(page.styles(f"sv-race-{work}")) for work in ("draft", "verify", "rest"))
+        segments = sum(len(page.styles(f"sv-race-{share}")) for share in ("draft", "verify", "rest"))
         assert segments <= 2 * (1 / NARROW + 1) + 3  # and the key
         tokens = [attrs for tag, attrs in page.elements if tag == "span"]
         assert len(tokens) <= 2 * (2 * SHOWN + 20)
@@ -210,7 +210,7 @@ class TestVerdict:
     def test_a_faster_run_says_how_much_and_what_was_predicted(self):
         result = race(*runs(pair=sv.Pair(always(1), always(1))))
         page = Reader(race_html(result, key="a"))
-        assert f"{number(result.measured.speedup)}× faster" in page.text
+        assert f"{number(result.measured.speedup)}× as fast as plain decoding" in page.text
         c = number(result.measured.cost_ratio)
         assert f"predicted 3.08× from α̂\u00a0=\u00a01, c\u00a0=\u00a0{c}, K\u00a0=\u00a03." in page.text
         assert page.text.count("⚑") == 1
@@ -221,17 +221,23 @@ class TestVerdict:
         result = race(speculative, plain)
         page = Reader(race_html(result, key="a"))
         assert result.measured.speedup < 1
-        assert f"{result.measured.speedup:.2f}×: slower" in page.text
+        assert f"{result.measured.speedup:.2f}× as fast as plain decoding" in page.text
         assert "faster" not in page.text.replace("⚑ faster", "")
         flag = page.text.index("⚑")
         assert page.text.index("Plain decoding") < flag  # the other lane has it
 
     def test_equal_runs_have_no_winner(self):
         speculative, plain = runs()
-        result = race(dataclasses.replace(speculative, total_s=plain.total_s), plain)
-        page = Reader(race_html(result, key="a"))
-        assert "1×: as fast" in page.text
-        assert "⚑" not in page.text
+        for ratio, even in ((1, True), (1.004, True), (0.996, True), (1.006, False), (0.994, False)):
+            result = race(dataclasses.replace(speculative, total_s=plain.total_s / ratio), plain)
+            assert result.measured.speedup == pytest.approx(ratio)
+            page = Reader(race_html(result))
+            assert ("Equally fast" in page.text) == even
+            assert ("× as fast as plain decoding" in page.text) != even
+            assert page.text.count("⚑") == (not even)
+
+    def test_the_notes_say_how_it_was_measured(self):
+        assert "One run of each, measured one after the other on the machine" in Reader(race_html(race(*runs()))).text
 
     def test_the_whole_is_named_by_its_result_and_the_picture_is_hidden(self):
         result = race(*runs())
@@ -304,21 +310,39 @@ class TestSafety:
         one, same, other = (race_html(result, key=k) for k in ("run 1", "run 1", "run 2"))
         assert one == same
         names = [set(re.findall(r"@keyframes ([\w-]+)", html)) for html in (one, other)]
-        assert names[0]
+        assert len(names[0]) == 5  # three ways to appear and two counters
         assert not names[0] & names[1]
-        assert all(
-            set(re.findall(r"animation: ?(sv-race-[\w-]+)", html)) <= set(n)
-            for html, n in zip((one, other), names, strict=True)
-        )
+        for html, defined in zip((one, other), names, strict=True):
+            used = set(re.findall(r"(?:animation-name|--sv-race-\w+):([\w-]+)", html))
+            assert used == defined
+        assert one.replace(key_of(one), key_of(other)) == other  # nothing else differs
+
+    def test_without_a_key_nothing_plays(self):
+        """WCAG 2.2.2: what moves by itself for more than five seconds needs a way to stop it; this does not begin."""
+        still, plays = (race_html(race(*runs()), key=k) for k in (None, "a"))
+        for word in ("<style", "@keyframes", "animation-name", "--sv-race-"):
+            assert word not in still
+            assert word in plays
+        assert "of their speed" not in still
+        for name in ("sv-race-verify", "sv-race-draft", "sv-race-cover", "sv-race-end"):
+            assert Reader(still).styles(name) == Reader(plays).styles(name)  # the same picture
+
+    def test_the_sheet_alone_moves_nothing_and_holds_no_key(self):
+        assert "@keyframes" not in SHEET
+        assert "KEY" not in SHEET
+        for rule in re.findall(r"animation: ([^;]+);", SHEET):
+            assert rule.startswith("var(--sv-race-") or rule in (f"{PLAY_S}s step-end", "none !important"), rule
+        names = set(re.findall(r"var\((--sv-race-\w+), none\)", SHEET))
+        assert names == set(re.findall(r"(--sv-race-\w+):", race_html(race(*runs()), key="a")))
 
     @pytest.mark.parametrize("key", ["</style><script>", "a b}{", "ключ", "\ud800", ""])
     def test_any_key_is_a_harmless_name(self, key):
         html = race_html(race(*runs(tokens=4)), key=key)
-        assert re.search(r'class="sv-race sv-race-[0-9a-f]{8}"', html)
+        assert re.search(r'class="sv-race" style="--sv-race-run:sv-race-[0-9a-f]{8}-run;', html)
         assert "<script" not in html
 
     def test_no_script_no_address_and_motion_can_be_declined(self):
-        html = race_html(race(*runs()), key="a")
+        html = f"<style>{SHEET}</style>{race_html(race(*runs()), key='a')}"
         assert "prefers-reduced-motion: reduce" in html
         for word in ("<script", "http", "url(", "@import"):
             assert word not in html
@@ -326,8 +350,11 @@ class TestSafety:
 
     def test_a_picture_at_rest_is_the_final_one(self):
         """What is animated starts hidden only in keyframes: without them all is there."""
-        sheet = Reader(race_html(race(*runs()), key="a")).sheet
-        base = re.sub(r"@keyframes[^{]*\{(?:[^{}]*\{[^}]*\})*[^}]*\}", "", sheet)
-        assert "opacity: 0" not in base
-        assert "font-size: 0;" not in base
-        assert "opacity: 0" in sheet
+        frames = Reader(race_html(race(*runs()), key="a")).sheet
+        for hidden in ("opacity: 0", "font-size: 0;"):
+            assert hidden not in SHEET
+            assert hidden in frames
+
+
+def key_of(html):
+    return re.search(r"--sv-race-run:(sv-race-[0-9a-f]{8})-run", html)[1]

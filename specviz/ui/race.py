@@ -1,7 +1,7 @@
-"""The race: plain decoding and speculation on one wall clock, as HTML that its own style sheet animates.
+"""The race: plain decoding and speculation on one wall clock, as HTML that a style sheet animates when it is asked to.
 
-No script: every token, segment and number has its delay, and what is animated is only how it appears. So the page at
-rest, and for those who prefer no motion, is the final picture. All text of models is escaped.
+No script: every token, segment and number has its delay, and what is animated is only how it appears. So what stands
+before and after, and for those who prefer no motion, is the final picture. All text of models is escaped.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from html import escape
 from itertools import groupby
 
-from specviz.figures.race import Lane, Moment, Race, Segment, Work
 from specviz.figures.small import whole_steps
 from specviz.i18n import _
+from specviz.race import Lane, Moment, Race, Segment, Share
 from specviz.timeline import number
 
 PLAY_S = 8.0  # the clock of both lanes is stretched or squeezed to this
@@ -24,12 +24,14 @@ LONGEST = 400  # characters of a token, or of the prompt's end
 STEPS = 128  # numbers that a counter goes through
 TICKS = 8
 
-# Base styles are the final picture; KEY- animations, of names of their own, say how it comes about.
-_SHEET = """
+# The rules of every race, to stand on a page once: the final picture. What plays has its delay or its length here or in
+# its own style, and no name; a race with a key gives the names.
+SHEET = """
 .sv-race { color: var(--sv-text); font-variant-numeric: tabular-nums; }
 .sv-race p { margin: 0; }
 .sv-race-slow, .sv-race-note { color: var(--sv-muted); font-size: 0.875rem; }
 .sv-race-head { display: flex; flex-wrap: wrap; justify-content: space-between; gap: 0 1rem; margin-top: 0.5rem; }
+.sv-race-count { animation: PLAYs step-end; }
 .sv-race-count::after { counter-reset: sv-tokens var(--sv-tokens); content: counter(sv-tokens); }
 .sv-race-track { position: relative; height: 1.75rem; overflow: hidden; border-radius: 4px;
   background: var(--sv-surface); }
@@ -40,9 +42,9 @@ _SHEET = """
   linear-gradient(90deg, var(--sv-target) calc(100% - min(1px, 15%)), transparent calc(100% - min(1px, 15%))); }
 .sv-race .sv-race-rest { top: calc(50% - 1px); bottom: calc(50% - 1px); background: var(--sv-muted); }
 .sv-race-cover { position: absolute; inset: 0; background: var(--sv-surface); border-left: 2px solid var(--sv-text);
-  animation: KEY-run linear backwards; }
+  animation: var(--sv-race-run, none) linear backwards; }
 .sv-race-end { display: flex; height: 1.375rem; font-size: 0.875rem; color: var(--sv-muted);
-  animation: KEY-show 0.2s backwards; }
+  animation: var(--sv-race-show, none) 0.2s backwards; }
 .sv-race-end span { white-space: nowrap; text-align: right; min-width: max-content; }
 .sv-race-first span { color: var(--sv-text); font-weight: 600; }
 .sv-race-axis { position: relative; height: 1.5rem; margin-top: 0.25rem; border-top: 1px solid var(--sv-muted);
@@ -56,7 +58,7 @@ _SHEET = """
 .sv-race .sv-race-key .sv-race-rest { height: 2px; vertical-align: 0.25rem; }
 .sv-race-result { margin-top: 0.75rem; }
 .sv-race-result strong { display: block; font-size: 2.25rem; line-height: 1.2; font-weight: 700;
-  animation: KEY-show 0.4s backwards; }
+  animation: var(--sv-race-show, none) 0.4s backwards; }
 .sv-race-texts { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 20rem), 1fr));
   gap: 0.5rem 1.5rem; margin-top: 0.75rem; }
 .sv-race-text { display: flex; flex-direction: column-reverse; height: 9.5rem; overflow-y: auto; margin-top: 0.25rem;
@@ -65,35 +67,40 @@ _SHEET = """
   overflow-wrap: anywhere; }
 .sv-race-text .sv-race-prompt { color: var(--sv-muted); }
 .sv-race-break::before { content: "⏎"; color: var(--sv-muted); font-size: 0.75em; }
-.sv-race-text > div > span[style] { animation: KEY-appear 1ms step-end backwards; }
+.sv-race-text > div > span[style] { animation: var(--sv-race-appear, none) 1ms step-end backwards; }
+@media (prefers-reduced-motion: reduce) { .sv-race * { animation: none !important; } }
+""".replace("PLAY", str(PLAY_S))
+_KEYFRAMES = """
 @keyframes KEY-run { from { transform: none; } }
 @keyframes KEY-show { from { opacity: 0; } }
 @keyframes KEY-appear { from { font-size: 0; white-space: nowrap; } }
-@media (prefers-reduced-motion: reduce) { .sv-race * { animation: none !important; } }
 """
 
 
-def race_html(race: Race, *, key: str) -> str:
-    """Two lanes to one scale, the texts that grow in them, and the speed-up beside the formula's.
+def race_html(race: Race, *, key: str | None = None) -> str:
+    """Two lanes to one scale, the texts that grow in them, and the speed-up beside the formula's. SHEET dresses it.
 
-    key: another one plays the race again; the same one, in a page drawn anew, does not.
+    key: plays it once, and another key once more; the same one, in a page drawn anew, does not. None: it stands still.
     """
-    name = f"sv-race-{zlib.crc32(key.encode('utf-8', 'replace')):08x}"
     if not (race.speculative.moments and race.plain.moments and race.measured.speedup > 0):
         waiting = escape(_("The race begins when both runs have tokens."))
         return f'<p style="margin:0;color:var(--sv-muted)">{waiting}</p>'
+    name = None if key is None else f"sv-race-{zlib.crc32(key.encode('utf-8', 'replace')):08x}"
     lanes = ((_speculation(race), race.speculative), (_("Plain decoding"), race.plain))
     first = None if _even(race) else race.speculative if race.measured.speedup > 1 else race.plain
-    counts = "".join(_count_frames(f"{name}-{i}", lane, race.total_s) for i, (_title, lane) in enumerate(lanes))
     board = "".join(
-        _lane_html(title, lane, race.total_s, f"{name}-{i}", first=lane is first)
+        _lane_html(title, lane, race.total_s, name and f"{name}-{i}", first=lane is first)
         for i, (title, lane) in enumerate(lanes)
     )
     texts = "".join(_text_html(title, lane, race) for title, lane in lanes)
+    frames, names = "", ""
+    if name is not None:
+        counts = "".join(_count_frames(f"{name}-{i}", lane, race.total_s) for i, (_title, lane) in enumerate(lanes))
+        frames = f"<style>{_KEYFRAMES.replace('KEY', name)}{counts}</style>"
+        names = f' style="{"".join(f"--sv-race-{what}:{name}-{what};" for what in ("run", "show", "appear"))}"'
     return (
-        f"<style>{_SHEET.replace('KEY', name)}{counts}</style>"
-        f'<div class="sv-race {name}" role="region" aria-label="{escape(told(race))}">'
-        f'<p class="sv-race-slow">{escape(_pace(race.total_s))}</p>'
+        f'{frames}<div class="sv-race"{names} role="region" aria-label="{escape(told(race))}">'
+        f'<p class="sv-race-slow">{escape(_pace(race.total_s, played=name is not None))}</p>'
         f'<div aria-hidden="true">{board}{_axis_html(race.total_s)}{_key_html()}</div>'
         f"{_result_html(race)}"
         f'<div class="sv-race-texts">{texts}</div></div>'
@@ -101,8 +108,8 @@ def race_html(race: Race, *, key: str) -> str:
 
 
 def told(race: Race) -> str:
-    """The result in a sentence or two, for those who do not see the lanes."""
-    result = _(
+    """The result in a sentence, for those who do not see the lanes."""
+    return _(
         "Speculation ran at {speedup} times the speed of plain decoding: {n} tokens in {s}, against {m} tokens in {t}."
     ).format(
         speedup=_times(race.measured.speedup),
@@ -111,7 +118,6 @@ def told(race: Race) -> str:
         m=len(race.plain.moments),
         t=_clock(race.plain.total_s),
     )
-    return f"{result} {_prediction(race)}"
 
 
 def _prediction(race: Race) -> str:
@@ -127,50 +133,51 @@ def _prediction(race: Race) -> str:
 
 
 def _even(race: Race) -> bool:
-    """No difference that three digits show."""
-    return _times(race.measured.speedup) in ("1", "1.00")
+    """No difference that two decimals show."""
+    return round(race.measured.speedup, 2) == 1
 
 
 def _speculation(race: Race) -> str:
     return _("Speculation, K = {k}").format(k=race.speculative.draft_length)
 
 
-def _lane_html(title: str, lane: Lane, total_s: float, count: str, *, first: bool) -> str:
+def _lane_html(title: str, lane: Lane, total_s: float, count: str | None, *, first: bool) -> str:
     """Its name and counter, its track, and the time at its end; the faster lane's end carries the flag."""
-    share, played = 100 * lane.total_s / total_s, _played(lane.total_s, total_s)
+    width, played = 100 * lane.total_s / total_s, _played(lane.total_s, total_s)
     segments = "".join(
-        f'<i class="sv-race-{s.work}" style="left:{100 * s.start_s / total_s:.3f}%;'
+        f'<i class="sv-race-{s.share}" style="left:{100 * s.start_s / total_s:.3f}%;'
         f'width:{100 * (s.end_s - s.start_s) / total_s:.3f}%"></i>'
         for s in merged(lane.segments, NARROW * total_s)
     )
     n = len(lane.moments)
-    counter = f'<span class="sv-race-count" style="--sv-tokens:{n};animation:{count} {PLAY_S}s step-end"></span>'
+    plays = f";animation-name:{count}" if count else ""
+    counter = f'<span class="sv-race-count" style="--sv-tokens:{n}{plays}"></span>'
     end = _("⚑ faster: {time}") if first else "{time}"
     return (
         f'<div class="sv-race-head"><b>{escape(title)}</b>'
         f"<span>{escape(_('tokens: {n}')).format(n=counter)}</span></div>"
         f'<div class="sv-race-track">{segments}<div class="sv-race-cover" '
-        f'style="transform:translateX({share:.3f}%);animation-duration:{played}"></div></div>'
+        f'style="transform:translateX({width:.3f}%);animation-duration:{played}"></div></div>'
         f'<div class="sv-race-end{" sv-race-first" if first else ""}" '
         f'style="animation-delay:{played}">'
-        f'<span style="width:{share:.3f}%">{escape(end.format(time=_clock(lane.total_s)))}</span></div>'
+        f'<span style="width:{width:.3f}%">{escape(end.format(time=_clock(lane.total_s)))}</span></div>'
     )
 
 
 def merged(segments: Sequence[Segment], least_s: float) -> list[Segment]:
     """Segments of at least this many seconds (but for the last one): a shorter one joins those after it.
 
-    What is joined is drawn as the work that took most of it.
+    What is joined is drawn as the share that took most of it.
     """
     wide: list[Segment] = []
     start = 0
     for i, segment in enumerate(segments):
         if segment.end_s - segments[start].start_s >= least_s or i == len(segments) - 1:
             joined = segments[start : i + 1]
-            spent: dict[Work, float] = {}
+            spent: dict[Share, float] = {}
             for part in joined:
-                spent[part.work] = spent.get(part.work, 0.0) + part.end_s - part.start_s
-            wide.append(Segment(max(spent, key=lambda work: spent[work]), joined[0].start_s, segment.end_s))
+                spent[part.share] = spent.get(part.share, 0.0) + part.end_s - part.start_s
+            wide.append(Segment(max(spent, key=lambda share: spent[share]), joined[0].start_s, segment.end_s))
             start = i + 1
     return wide
 
@@ -200,20 +207,19 @@ def _axis_html(total_s: float) -> str:
 
 def _key_html() -> str:
     names = (("draft", _("draft passes")), ("verify", _("target pass")), ("rest", _("judging and drawing")))
-    items = "".join(f'<span><i class="sv-race-{work}"></i>{escape(name)}</span>' for work, name in names)
+    items = "".join(f'<span><i class="sv-race-{share}"></i>{escape(name)}</span>' for share, name in names)
     return f'<div class="sv-race-key">{items}</div>'
 
 
 def _result_html(race: Race) -> str:
-    speedup = race.measured.speedup
-    faster = _("{speedup}× faster") if speedup > 1 else _("{speedup}×: slower")
-    verdict = (_("{speedup}×: as fast") if _even(race) else faster).format(speedup=_times(speedup))
-    notes = []
+    """The measured number, the formula's, and what to know before believing either."""
+    verdict = _("Equally fast") if _even(race) else _("{speedup}× as fast as plain decoding")
+    notes = [_("One run of each, measured one after the other on the machine that decoded them.")]
     if not math.isnan(race.measured.predicted):
         notes.append(
             _(
-                "It assumes that a target pass over K + 1 places takes no longer than one over a single place; "
-                "here it took {ratio} times as long."
+                "The formula assumes that a target pass over K + 1 places takes no longer than one over a single "
+                "place; here it took {ratio} times as long."
             ).format(ratio=_times(race.measured.pass_ratio))
         )
     if not race.same_length:
@@ -224,10 +230,11 @@ def _result_html(race: Race) -> str:
         notes.append(_("The tokens differ: in greedy runs only rounding at a near tie does that."))
     else:
         notes.append(_("The texts differ by chance: both are drawn from the target's law."))
+    lines = "".join(f'<p class="sv-race-note">{escape(note)}</p>' for note in notes)
     return (
         f'<div class="sv-race-result"><p><strong style="animation-delay:{PLAY_S}s">'
-        f"{escape(verdict)}</strong> {escape(_unbroken(_prediction(race)))}</p>"
-        f'<p class="sv-race-note">{escape(" ".join(notes))}</p></div>'
+        f"{escape(verdict.format(speedup=_times(race.measured.speedup)))}</strong> "
+        f"{escape(_unbroken(_prediction(race)))}</p>{lines}</div>"
     )
 
 
@@ -277,8 +284,10 @@ def _clock(seconds: float) -> str:
     return _("{s} s").format(s=number(seconds)) if seconds >= 10 else _("{ms} ms").format(ms=number(1000 * seconds))
 
 
-def _pace(total_s: float) -> str:
+def _pace(total_s: float, *, played: bool) -> str:
     slower = PLAY_S / total_s
+    if not played:
+        return _("Both runs from one start, to one scale.")
     if slower >= 1:
         return _("Both runs from one start, shown at 1/{n} of their speed.").format(n=number(slower, 2))
     return _("Both runs from one start, shown at {n} times their speed.").format(n=number(1 / slower, 2))

@@ -11,12 +11,12 @@ from specviz.figures.acceptance import acceptance_figure
 from specviz.figures.alpha import alpha_figure
 from specviz.figures.laws import law_figure
 from specviz.figures.lengths import lengths_figure
-from specviz.figures.race import race as race_of
 from specviz.i18n import _
+from specviz.race import race as race_of
 from specviz.records import Round, Trace
 from specviz.timeline import Step, number, steps
 from specviz.ui import runs, shell, state
-from specviz.ui.race import race_html
+from specviz.ui.race import SHEET, race_html
 from specviz.ui.rounds import table_html
 from specviz.ui.stage import Position
 
@@ -70,7 +70,8 @@ def race(shown: runs.Shown) -> None:
     if alone is not None and alone.rounds:
         with st.container(key="race"):
             st.button(_("Race again"), key="race_button", on_click=_again)
-            st.html(race_html(race_of(trace, alone), key=f"{shown.id}{state.get(state.RACES)}"))
+            played = race_html(race_of(trace, alone), key=f"{shown.id}{state.get(state.RACES)}")
+            st.html(f"<style>{SHEET}</style>{played}")
     elif shown.running:
         st.html(f'<p class="sv-progress">{escape(_("Next, the target alone decodes the same prompt: the race."))}</p>')
 

@@ -10,7 +10,7 @@ from specviz.measure import Comparison
 from specviz.records import Trace
 from specviz.timeline import Outcome, spans
 
-Work = Literal["draft", "verify", "rest"]
+Share = Literal["draft", "verify", "rest"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,9 +28,9 @@ class Moment:
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """What a round spent its time on: K draft passes, the target pass, the rest (judging, drawing, the record)."""
+    """A share of a round's time: K draft passes, the target pass, or the rest (judging, drawing, the record)."""
 
-    work: Work
+    share: Share
     start_s: float
     end_s: float
 
@@ -95,12 +95,12 @@ def _lane(trace: Trace) -> Lane:
         drafted = now + (round_.draft_s if round_.nodes else 0.0)
         verified = now + round_.draft_s + round_.verify_s
         end = max(verified, now + round_.round_s)
-        stretches: tuple[tuple[Work, float, float], ...] = (
+        stretches: tuple[tuple[Share, float, float], ...] = (
             ("draft", now, drafted),
             ("verify", now + round_.draft_s, verified),
             ("rest", verified, end),
         )
-        segments += [Segment(work, a, b) for work, a, b in stretches if b > a]
+        segments += [Segment(share, a, b) for share, a, b in stretches if b > a]
         ends[round_.index] = now = end
     moments = tuple(Moment(ends[s.round], s.round, s.text, s.outcome) for s in spans(trace))
     return Lane(trace.draft_length, moments, tuple(segments), max(trace.total_s, now))
