@@ -17,7 +17,7 @@ _MOST_TOKENS = 512
 _FILE_MB = 20
 
 
-def settings() -> None:
+def settings(shown: runs.Shown) -> None:
     """Prompt, models, warp, Run and Stop, and what can be opened and saved: one row on a wide page."""
     with st.container(horizontal=True, vertical_alignment="bottom", gap="xsmall", key="settings"):
         st.text_area(
@@ -33,11 +33,11 @@ def settings() -> None:
         with st.popover(_("More settings")):
             _more()
         st.button(_("Run"), type="primary", on_click=_run, key="run_button")
-        st.button(_("Stop"), on_click=_stop, disabled=not show.running(), key="stop_button")
+        st.button(_("Stop"), on_click=show.stop, disabled=not show.running(), key="stop_button")
         with st.popover(_("Open")):
             _open()
         with st.popover(_("Save")):
-            show.downloads()
+            show.downloads(shown)
 
 
 def _more() -> None:
@@ -96,34 +96,25 @@ def _number(
 
 
 def _run() -> None:
-    """Run was pressed: the run that is shown until now stays until the new one has a round."""
-    _stop()
-    asked = runs.Settings(
-        prompt=state.get(state.PROMPT),
-        draft=state.get(state.DRAFT),
-        draft_length=state.get(state.DRAFT_LENGTH),
-        temperature=state.get(state.TEMPERATURE),
-        top_k=state.get(state.TOP_K),
-        top_p=state.get(state.TOP_P),
-        min_p=state.get(state.MIN_P),
-        seed=state.get(state.SEED),
-        max_new_tokens=state.get(state.MAX_NEW_TOKENS),
+    """Run was pressed."""
+    show.play(
+        runs.Settings(
+            prompt=state.get(state.PROMPT),
+            draft=state.get(state.DRAFT),
+            draft_length=state.get(state.DRAFT_LENGTH),
+            temperature=state.get(state.TEMPERATURE),
+            top_k=state.get(state.TOP_K),
+            top_p=state.get(state.TOP_P),
+            min_p=state.get(state.MIN_P),
+            seed=state.get(state.SEED),
+            max_new_tokens=state.get(state.MAX_NEW_TOKENS),
+        )
     )
-    player = runs.play(asked)
-    state.put(state.PLAYER, player)
-    state.put(state.BEFORE, state.get(state.SHOWN))
-    show.turn_to(player.id)
-
-
-def _stop() -> None:
-    player = state.get(state.PLAYER)
-    if player is not None:
-        player.stop()
 
 
 def _example(name: str) -> None:
     """Show a recorded run, and take its settings over, so that Run plays it anew."""
-    _stop()
+    show.stop()
     recorded = examples.load(name)
     for key, value in {
         state.PROMPT: recorded.prompt,
@@ -146,6 +137,9 @@ def _upload() -> None:
     if file is None:
         return
     try:
-        show.turn_to(runs.open_file(file).id)
+        opened = runs.open_file(file)
     except SpecvizError as error:
         state.put(state.ERROR, str(error))
+    else:
+        show.stop()
+        show.turn_to(opened.id)

@@ -24,7 +24,9 @@ _SHEET = """
 .sv-bonus { text-decoration: underline double 2px var(--sv-target); }
 
 .sv-progress { margin: 0; color: var(--sv-muted); font-size: 0.875rem; font-variant-numeric: tabular-nums; }
-.sv-waiting { margin: 20vh 0; text-align: center; color: var(--sv-muted); font-size: 1.125rem; }
+.sv-waiting { margin: 0; padding: 0.85rem 1rem; border-radius: 6px; background: var(--sv-surface);
+  color: var(--sv-text); }
+.sv-hidden { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
 .st-key-settings { row-gap: 0.375rem; }
 .st-key-settings > :has(textarea) { min-width: 16rem; flex: 1 1 16rem; }
 .st-key-settings textarea { min-height: 68px; }

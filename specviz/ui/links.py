@@ -33,16 +33,19 @@ def talk() -> Any:
 def asked() -> tuple[str, tuple[int, int] | None] | None:
     """The run that the address asks for, and the round and step from 0, when it is a new wish; None otherwise.
 
-    The stage keeps the address up to date by itself, and it comes back with every rerun: that is no wish.
+    The stage keeps the address up to date by itself, so what it says comes back with every rerun: that is no wish.
     """
-    now = st.query_params
-    known = state.get(state.LINK)
-    if "run" not in now or now["run"] == known or (known is not None and now["run"] == state.get(state.SHOWN)):
-        state.put(state.LINK, now.get("run", known or ""))
+    run, known = st.query_params.get("run"), state.get(state.LINK)
+    state.put(state.LINK, run or "")
+    if run is None or run == known or (known is not None and run == state.get(state.SHOWN)):
         return None
-    state.put(state.LINK, now["run"])
-    at = (_place(now.get("round")), _place(now.get("step"))) if "round" in now or "step" in now else None
-    return now["run"], at
+    at = (_place(st.query_params.get("round")), _place(st.query_params.get("step")))
+    return run, at if {"round", "step"} & set(st.query_params) else None
+
+
+def settle() -> None:
+    """Another run comes on the stage: whatever the address says at this moment is old."""
+    state.put(state.LINK, st.query_params.get("run", ""))
 
 
 def _place(text: str | None) -> int:

@@ -11,7 +11,7 @@ import threading
 import time
 from collections import OrderedDict
 from dataclasses import dataclass
-from typing import Literal
+from typing import IO, Literal
 
 import specviz as sv
 from specviz import examples
@@ -24,7 +24,7 @@ _FIRST_S, _GROWTH = 1.0, 1.7  # until a growing run is shown again, and how much
 
 _log = logging.getLogger(__name__)
 
-Phase = Literal["loading", "decoding", "racing", "ended"]
+Phase = Literal["waiting", "decoding", "racing", "ended"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +52,10 @@ class Settings:
             seed=self.seed,
         )
 
-    def start_alone(self, spoken: sv.Trace) -> sv.Run:
-        """The target alone on the same prompt, for as many tokens as there are."""
-        return sv.Run(pairs.load(self.draft), self.prompt, 0, len(spoken.tokens), self.sampling, spoken.seed, ())
+    def start_alone(self, speculative: sv.Trace) -> sv.Run:
+        """The target alone on the same prompt, for as many tokens."""
+        n = len(speculative.tokens)
+        return sv.Run(pairs.load(self.draft), self.prompt, 0, n, self.sampling, speculative.seed, ())
 
     @property
     def sampling(self) -> sv.Sampling:
@@ -63,10 +64,10 @@ class Settings:
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """What a page shows. trace: None before the first round. alone: the target on its own, same prompt, if measured."""
+    """What a page shows: a trace of one round or more. alone: the target on its own, same prompt, if measured."""
 
     id: str
-    trace: sv.Trace | None
+    trace: sv.Trace
     alone: sv.Trace | None = None
     phase: Phase = "ended"
     error: str | None = None
@@ -85,7 +86,7 @@ class Player:
         self._changed = threading.Condition()
         self._trace: sv.Trace | None = None
         self._alone: sv.Trace | None = None
-        self._phase: Phase = "loading"
+        self._phase: Phase = "waiting"  # for the models and its first turn
         self._error: str | None = None
         self._stopped = False
         self._asked_for = time.monotonic()
@@ -116,17 +117,27 @@ class Player:
         with self._changed:
             return self._trace
 
-    def shown(self) -> Shown:
-        """What a page shows now: a run that grows is shown less and less often, since each time all of it is sent."""
+    @property
+    def error(self) -> str | None:
+        with self._changed:
+            return self._error
+
+    def shown(self) -> Shown | None:
+        """What a page shows now, None before the first round.
+
+        A run that grows is shown less and less often, since each time all of it is sent.
+        """
         with self._changed:
             now = self._asked_for = time.monotonic()
-            if self._phase not in ("loading", "decoding"):
+            if self._trace is None:
+                return None
+            if self._phase != "decoding":
                 self._steady = self._trace
-            elif self._trace is not None and now >= self._steady_until:
+            elif now >= self._steady_until:
                 self._steady = self._trace
                 self._steady_until = now + self._patience
                 self._patience *= _GROWTH
-            return Shown(self.id, self._steady, self._alone, self._phase, self._error)
+            return Shown(self.id, self._steady or self._trace, self._alone, self._phase, self._error)
 
     def _play(self) -> None:
         try:
@@ -178,17 +189,17 @@ def play(settings: Settings) -> Player:
     return player
 
 
-def open_file(file: object) -> Shown:
+def open_file(file: IO[bytes]) -> Shown:
     """A trace that was saved as JSON. Raises TraceError, in a sentence, when it is none."""
-    opened = Shown(secrets.token_hex(8), sv.Trace.from_json(file))  # type: ignore[arg-type]
-    if not opened.trace or not opened.trace.rounds:
+    opened = Shown(secrets.token_hex(8), sv.Trace.from_json(file))
+    if not opened.trace.rounds:
         raise sv.TraceError(_("this trace holds no rounds, so there is nothing to show"))
     _keep(opened)
     return opened
 
 
 def find(name: str) -> Shown | None:
-    """The example of this name, or the run or file of this id; None when the server does not have it (any more)."""
+    """The example of this name, or the run or file of this id; None when the server has no round of it (any more)."""
     if name in examples.NAMES:
         return Shown(name, examples.load(name), examples.alone(name))
     with _lock:
@@ -202,10 +213,7 @@ def whole(shown: Shown) -> sv.Trace:
     """Everything so far of what is shown, which may be more than a page was drawn with."""
     with _lock:
         kept = _kept.get(shown.id)
-    trace = kept.trace if kept is not None else shown.trace
-    if trace is None:
-        raise sv.TraceError(_("there is no round to save yet"))
-    return trace
+    return (kept.trace if kept is not None else None) or shown.trace
 
 
 def _keep(kept: Player | Shown) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from html import escape
 from typing import Any
 
 import streamlit as st
@@ -31,10 +32,10 @@ def navigate() -> Any:
     return st.navigation(links.pages(), position="top")
 
 
-def begin(page: str, *, chrome: bool = True) -> bool:
+def begin(page: str, *, title: str = "", chrome: bool = True) -> bool:
     """At the start of every page, since each can be the first one. True when the reader has just come to this one.
 
-    chrome: whether the bar with the pages is shown.
+    title: what a screen reader hears of a page that shows no title. chrome: whether the bar with the pages is shown.
 
     A fresh server's first request may skip app.py: Streamlit takes `pages/` for pages of its old kind until it meets
     `st.navigation`, and runs /watch as pages/watch.py alone. Then we begin again, once, through app.py.
@@ -44,7 +45,8 @@ def begin(page: str, *, chrome: bool = True) -> bool:
         state.put(state.SENT_BACK, True)
         st.navigation(links.pages())
         st.rerun()
-    st.html(f"<style>{css.sheet(chrome=chrome)}</style>")
+    heading = f'<h1 class="sv-hidden">{escape(title)}</h1>' if title else ""
+    st.html(f"<style>{css.sheet(chrome=chrome)}</style>{heading}")
     before = state.get(state.PAGE)
     state.put(state.PAGE, page)
     return bool(before != page)

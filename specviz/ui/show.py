@@ -1,6 +1,12 @@
-"""What is on the stage: which run, where in it, and all that follows the stage, on the pages Watch and Talk."""
+"""What is on the stage: which run, where in it, and all that follows the stage, on the pages Watch and Talk.
+
+A page takes one look at what there is (`begin`) and draws all of itself with it; while a run is under way it looks
+again now and then, and is drawn anew when there is more to show.
+"""
 
 from __future__ import annotations
+
+from html import escape
 
 import streamlit as st
 
@@ -11,31 +17,30 @@ from specviz.ui import links, pairs, runs, shell, state, views
 from specviz.ui.stage import Position, stage
 
 _POLL_S = 0.5  # between two looks at a run under way
-_FIRST_S = 1.0  # that a page waits for the first round before it is drawn without
-ABOVE = 172  # pixels of the window over and under the stage on the Watch page
+_FIRST_S = 0.5  # that a page waits for the first round before it is drawn without
+_ABOVE = 172  # pixels of the window over and under the stage on the Watch page
+_SAID = 84  # and those of a sentence over it
 
 
 def turn_to(name: str, start: tuple[int, int] | None = None) -> None:
     """Put this run on the stage, at a round and step from 0. What was wrong before is forgotten."""
+    for key, value in ((state.SHOWN, name), (state.START, start), (state.ERROR, None), (state.COMING, False)):
+        state.put(key, value)
+    links.settle()
+
+
+def play(settings: runs.Settings) -> None:
+    """Start a run. What is on the stage stays there until the new run has its first round."""
+    stop()
+    state.put(state.PLAYER, runs.play(settings))
     state.put(state.ERROR, None)
-    state.put(state.SHOWN, name)
-    state.put(state.START, start)
+    state.put(state.COMING, True)
 
 
-def begin(*, entered: bool) -> None:
-    """Open what the address asks for, or say that the server does not have it. entered: the page was just opened."""
-    asked = links.asked()
-    if asked is None:
-        at = state.get(state.AT)
-        if entered and at is not None and at[0] == state.get(state.SHOWN):
-            state.put(state.START, at[1])  # back on this page: where the reader was
-        return
-    name, start = asked
-    if runs.find(name) is None:
-        told = _("The run of this link is not on the server any more. Its saved JSON can be opened again.")
-        state.put(state.ERROR, told)
-    else:
-        turn_to(name, start)
+def stop() -> None:
+    player: runs.Player | None = state.get(state.PLAYER)
+    if player is not None:
+        player.stop()
 
 
 def running() -> bool:
@@ -44,58 +49,102 @@ def running() -> bool:
     return player is not None and player.running
 
 
-def current() -> runs.Shown:
-    """What is to be shown. A run that came to nothing gives way to what was there before it."""
+def begin(*, entered: bool) -> runs.Shown:
+    """One look at what is to be shown: what the address asks for, a run's first round, or what was there before.
+
+    entered: the page was just opened, so the stage begins where the reader was on the page before.
+    """
+    asked = links.asked()
+    if asked is not None:
+        name, start = asked
+        if runs.find(name) is not None:
+            turn_to(name, start)
+        else:
+            told = _("The run of this link is not on the server any more. Its saved JSON can be opened again.")
+            state.put(state.ERROR, told)
+    elif entered:
+        at = state.get(state.AT)
+        state.put(state.START, at[1] if at is not None and at[0] == state.get(state.SHOWN) else None)
+    player: runs.Player | None = state.get(state.PLAYER)
+    if player is not None and state.get(state.COMING):
+        player.wait(_FIRST_S)
+    return _look()
+
+
+def _look() -> runs.Shown:
+    player: runs.Player | None = state.get(state.PLAYER)
+    if player is not None and state.get(state.COMING):
+        if player.shown() is not None:
+            turn_to(player.id)
+        elif not player.running:  # it came to nothing
+            state.put(state.COMING, False)
+            state.put(state.ERROR, player.error)
     shown = runs.find(state.get(state.SHOWN))
-    if shown is not None and (shown.trace is not None or shown.running):
-        return shown
-    turn_to(state.get(state.BEFORE))
-    if shown is not None:
-        state.put(state.ERROR, shown.error)
-    return runs.find(state.get(state.BEFORE)) or runs.find(examples.NAMES[0])  # type: ignore[return-value]
+    if shown is None:  # the server has forgotten it
+        turn_to(examples.NAMES[0])
+        shown = runs.Shown(examples.NAMES[0], examples.load(examples.NAMES[0]))
+    return shown
 
 
-def watch() -> None:
-    """The stage and what follows it; a step redraws this part of the page only, and so does a run that grows."""
+def watch(shown: runs.Shown) -> None:
+    """The stage and what follows it; a step redraws this part of the page only."""
     pairs.warm(state.get(state.DRAFT))
-    shown = current()
-    st.fragment(_watch)()
-    if shown.running:
-        st.fragment(_look_again, run_every=_POLL_S)()
+    st.fragment(_watch)(shown)
+    _keep_up(shown)
 
 
-def _look_again() -> None:
+def talk(shown: runs.Shown) -> None:
+    """The stage alone, for a projector."""
+    st.fragment(_talk)(shown)
+    _keep_up(shown)
+
+
+def _keep_up(shown: runs.Shown) -> None:
+    if shown.running or running():
+        st.fragment(_look_again, run_every=_POLL_S)(shown, running())
+
+
+def _look_again(drawn: runs.Shown, was_running: bool) -> None:
     """While a run is under way: draw the page anew once there is more to show. To look costs next to nothing."""
-    now = current()
-    if now.trace is not state.get(state.DRAWN) or not now.running:
+    now = _look()
+    if now.id != drawn.id or now.trace is not drawn.trace or now.phase != drawn.phase or running() != was_running:
         st.rerun()
 
 
-def _watch() -> None:
-    shown = current()
+def _watch(shown: runs.Shown) -> None:
+    said = _say(shown)
     player: runs.Player | None = state.get(state.PLAYER)
-    mine = player is not None and player.id == shown.id
-    if player is not None and mine and shown.trace is None:
-        player.wait(_FIRST_S)
-        shown = current()
-    state.put(state.DRAWN, shown.trace)
-    error = state.get(state.ERROR) or shown.error
-    if error:
-        st.error(shell.plain(error))
-    if shown.trace is None:
-        st.html(views.waiting_html())
-        return
     start = state.get(state.START)
     at = stage(
         shown.trace,
         key="watch_stage",
         start=start,
-        autoplay=mine and start is None,
-        live=shown.phase in ("loading", "decoding"),
-        above=ABOVE,
+        autoplay=player is not None and player.id == shown.id and start is None,
+        live=shown.phase == "decoding",
+        above=_ABOVE + said,
         link=shown.id,
     )
     views.follow(shown, _rested(shown, at))
+
+
+def _talk(shown: runs.Shown) -> None:
+    said = _say(shown)
+    start, live = state.get(state.START), shown.phase == "decoding"
+    at = stage(shown.trace, key="talk_stage", start=start, live=live, talk=True, above=said, link=shown.id)
+    _rested(shown, at)
+
+
+def _say(shown: runs.Shown) -> int:
+    """What went wrong, or what is waited for, over the stage. Returns the pixels that it takes."""
+    error = state.get(state.ERROR) or shown.error
+    if error:
+        st.error(shell.plain(error))
+    elif state.get(state.COMING):
+        told = _("Your run is next: the models are loading, once per server, or another run has its turn.")
+        st.html(f'<p class="sv-waiting" role="status">{escape(told)}</p>')
+    else:
+        return 0
+    return _SAID
 
 
 def _rested(shown: runs.Shown, at: Position | None) -> Position:
@@ -103,28 +152,11 @@ def _rested(shown: runs.Shown, at: Position | None) -> Position:
     if at is not None:
         state.put(state.AT, (shown.id, tuple(at)))
     place = at or Position(*(state.get(state.START) or (0, 0)))
-    n = len(shown.trace.rounds) if shown.trace else 0
-    return Position(max(0, min(place.round, n - 1)), place.step)
+    return Position(max(0, min(place.round, len(shown.trace.rounds) - 1)), place.step)
 
 
-def talk() -> None:
-    """The stage alone, for a projector; the address keeps the place."""
-    shown = current()
-    if shown.trace is None:
-        shown = runs.find(examples.NAMES[0])  # type: ignore[assignment]
-    assert shown.trace is not None
-    st.fragment(_talk)(shown)
-
-
-def _talk(shown: runs.Shown) -> None:
-    assert shown.trace is not None
-    at = stage(shown.trace, key="talk_stage", start=state.get(state.START), talk=True, above=0, link=shown.id)
-    _rested(shown, at)
-
-
-def downloads() -> None:
+def downloads(shown: runs.Shown) -> None:
     """The run that is shown as files, made when asked for: everything until then, also of a run under way."""
-    shown = current()
 
     def trace() -> sv.Trace:
         return runs.whole(shown)
@@ -142,5 +174,4 @@ def downloads() -> None:
             on_click="ignore",
             key=f"{kind}_button",
             width="stretch",
-            disabled=shown.trace is None and not shown.running,
         )

@@ -25,13 +25,12 @@ SENT_BACK = "sent_back"  # one that did not was sent there
 
 # What is shown.
 PLAYER = "player"  # runs.Player of the last Run, or None
-BEFORE = "before"  # what was on the stage when Run was pressed
+COMING = "coming"  # whether the player's first round is waited for
 SHOWN = "shown"  # the id of what is on the stage: an example's name, a run's or a file's id
 START = "start"  # (round, step) that it opens at, or None
 AT = "at"  # (id, round, step) where the reader rested last, or None
 LINK = "link"  # the run that the address named when it was last read, or None before that
 ERROR = "error"  # a sentence, or None
-DRAWN = "drawn"  # the trace that the page was drawn with last
 PAGE = "page"  # the page that was drawn last
 UPLOAD = "upload"  # the file that was opened last
 
@@ -50,13 +49,12 @@ _AT_FIRST: dict[str, Any] = {
     MAX_NEW_TOKENS: 128,
     SENT_BACK: False,
     PLAYER: None,
-    BEFORE: examples.NAMES[0],
+    COMING: False,
     SHOWN: examples.NAMES[0],
     START: None,
     AT: None,
     LINK: None,
     ERROR: None,
-    DRAWN: None,
     PAGE: None,
     RACES: 0,
     PART: None,

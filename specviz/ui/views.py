@@ -27,7 +27,6 @@ _FEW = 4  # with fewer rounds of a run under way there is little to draw yet
 def follow(shown: runs.Shown, at: Position) -> None:
     """Everything that goes with where the stage stands."""
     trace, theme = shown.trace, shell.theme()
-    assert trace is not None
     st.html(f'<p class="sv-progress">{escape(progress(shown))}</p>{numbers_html(trace)}')
     if shown.running and len(trace.rounds) < _FEW:
         return  # the first round has to be on the stage at once
@@ -65,7 +64,7 @@ def law_step(round_: Round, at: int) -> Step | None:
 def race(shown: runs.Shown) -> None:
     """The two lanes, once the target alone has been measured as well."""
     trace, alone = shown.trace, shown.alone
-    if trace is None or not trace.draft_length:
+    if not trace.draft_length:
         return
     if alone is not None and alone.rounds:
         with st.container(key="race"):
@@ -81,15 +80,9 @@ def _again() -> None:
     state.put(state.RACES, state.get(state.RACES) + 1)
 
 
-def waiting_html() -> str:
-    told = _("The models are being loaded: a few seconds, once per server.")
-    return f'<p class="sv-waiting" role="status">{escape(told)}</p>'
-
-
 def progress(shown: runs.Shown) -> str:
     """One line: which run this is, how far it is, how fast, and why it ended."""
     trace = shown.trace
-    assert trace is not None
     ends = {
         "eos": _("the text ended by itself"),
         "length": _("reached the limit"),

@@ -66,7 +66,7 @@ def _stage_and_tour() -> None:
     for place, each in zip(st.columns(len(_tour()), gap="small"), _tour(), strict=True):
         with place:
             st.button(
-                each.name,
+                f"▸ {each.name}" if each.part == part else each.name,
                 type="primary" if each.part == part else "secondary",
                 on_click=_look,
                 args=(each.part,),

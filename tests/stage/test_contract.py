@@ -25,7 +25,6 @@ def test_the_component_is_given_the_run_and_gives_back_where_the_viewer_rests(mo
         "autoplay": False,
         "live": True,
         "talk": True,
-        "theme": "dark",
         "above": 7,
         "spot": "cards",
     }

@@ -64,13 +64,13 @@ def test_d_turns_light_and_dark_on_a_page_and_in_a_component(browser, trace, tal
         show.press("d")
         assert show.page.evaluate(ink) == "rgb(255, 255, 255)"
     with Mounted(browser) as show:
-        show.mount(trace, talk=True, theme="light")
+        show.mount(trace, talk=True)
         ink = ink.replace("document", "root")
         show.press("d")
         assert show.page.evaluate(ink) == "rgb(18, 21, 27)"
         assert show.page.evaluate("getComputedStyle(home).backgroundColor") == "rgb(18, 21, 27)"
         assert show.page.evaluate("document.documentElement.dataset.theme") is None
-        show.mount(trace, talk=True, theme="light", start=[1, 0])  # what the viewer turned stays turned
+        show.mount(trace, talk=True, start=[1, 0])  # what the viewer turned stays turned
         assert show.page.evaluate(ink) == "rgb(18, 21, 27)"
 
 

@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 import streamlit as st
 
 from specviz.errors import ConfigError
-from specviz.figures.style import Theme
 from specviz.records import Trace
 from specviz.replay import payload, script, style
 
@@ -35,7 +34,6 @@ def stage(
     autoplay: bool = False,
     live: bool = False,
     talk: bool = False,
-    theme: Theme | None = None,
     above: int = 92,
     spot: str | None = None,
     link: str | None = None,
@@ -45,7 +43,7 @@ def stage(
     start: round and step to open at, from 0; changing it later jumps there. autoplay: play when it appears.
     live: more rounds are coming, so the end of the trace is waited at.
     talk: large text, for a projector, and the keys of a talk (full screen, blank, light or dark, notes).
-    theme: None follows the page. above: pixels of the window that the stage leaves to the page around it.
+    above: pixels of the window that the stage leaves to the page around it.
     spot: the part that is shown in a ring while the others step back: "head", "text", "cards", "told" (title and
     caption), "panels" or "controls". It changes nothing else.
     link: the run's name in the page's address (`?run=`), where the stage then keeps round and step up to date.
@@ -59,7 +57,6 @@ def stage(
         "autoplay": autoplay,
         "live": live,
         "talk": talk,
-        "theme": theme,
         "above": above,
         "spot": spot,
         "link": link,

@@ -103,7 +103,6 @@ export class Stage {
     this.root.classList.toggle("talk", this.talk);
     for (const name of SPOTS) this.root.classList.toggle(`spot-${name}`, data.spot === name);
     this.root.classList.toggle("spot", Boolean(data.spot));
-    if (data.theme !== this.themeSeen) this.dress((this.themeSeen = data.theme));
     if (!this.talk) this.note(false);
     if (data.above !== undefined) this.root.style.setProperty("--above", `${data.above}px`);
     const fresh = payload.run !== this.run || payload.rounds.length < this.rounds.length;
@@ -220,7 +219,9 @@ export class Stage {
     clearTimeout(this.resting);
     this.resting = setTimeout(() => {
       if (this.link) history.replaceState(history.state, "", addressOf(location.href, this.link, this.at));
-      if (!this.clock.playing) this.report?.({ ...this.at, link: this.link });
+      if (this.clock.playing && this.at.round === this.told) return; // a page follows from round to round while it plays
+      this.told = this.at.round;
+      this.report?.({ ...this.at, link: this.link });
     }, REST);
   }
 
@@ -248,16 +249,9 @@ export class Stage {
 
   turn() {
     const theme = isDark(this.root) ? "light" : "dark";
-    this.dress(theme);
+    this.root.dataset.theme = theme;
     if (this.page) this.root.ownerDocument.documentElement.dataset.theme = theme;
     else this.around.style.background = getComputedStyle(this.root).backgroundColor; // no frame of another colour
-  }
-
-  // theme: "light", "dark", or nothing for the page's.
-  dress(theme) {
-    if (theme) this.root.dataset.theme = theme;
-    else delete this.root.dataset.theme;
-    if (!this.page) this.around.style.background = "";
   }
 
   destroy() {
