@@ -44,7 +44,7 @@ class Rate:
 
 @dataclass(frozen=True, slots=True)
 class Mean:
-    """A mean of n values and its normal 95% interval, kept within what a single value can be, [least, most].
+    """A mean of n values and its 95% interval, Student's, kept within what a single value can be, [least, most].
 
     NaN when there are too few values, or when all are equal, which tells nothing of their spread.
     """
@@ -59,7 +59,7 @@ class Mean:
     def interval(self) -> tuple[float, float]:
         if not self.standard_error > 0:
             return math.nan, math.nan
-        half = Z * self.standard_error
+        half = student_t(self.n - 1) * self.standard_error
         return max(self.least, self.estimate - half), min(self.most, self.estimate + half)
 
 
@@ -117,6 +117,25 @@ class Difference:
     position: int
     tokens: tuple[int | None, int | None]
     target_gap: float | None
+
+
+def student_t(freedom: int) -> float:
+    """How many standard errors a 95% interval reaches: Student's t, which is wider than the normal one for few values.
+
+    freedom: degrees of freedom, n - 1 >= 1. Exact at 1 and 2; beyond, too low by 0.12% at 3 and by less after that.
+    Source: Abramowitz & Stegun 1964, 26.7.5, an expansion around the normal quantile.
+    """
+    if freedom == 1:
+        return math.tan(math.pi * LEVEL / 2)
+    if freedom == 2:
+        return LEVEL * math.sqrt(2 / (1 - LEVEL**2))
+    terms = (
+        (Z**3 + Z) / 4,
+        (5 * Z**5 + 16 * Z**3 + 3 * Z) / 96,
+        (3 * Z**7 + 19 * Z**5 + 17 * Z**3 - 15 * Z) / 384,
+        (79 * Z**9 + 776 * Z**7 + 1482 * Z**5 - 1920 * Z**3 - 945 * Z) / 92160,
+    )
+    return Z + sum(term / freedom**i for i, term in enumerate(terms, 1))
 
 
 def acceptance(traces: Trace | Sequence[Trace]) -> Rate:

@@ -4,13 +4,14 @@ import dataclasses
 import itertools
 import math
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
 import specviz as sv
-from specviz.measure import Mean, Rate
+from specviz.measure import Mean, Rate, Z, student_t
 from tests.test_decoding import always, toy_pair
 
 
@@ -87,8 +88,35 @@ def test_tokens_per_round_and_their_lengths():
 
 def test_intervals_stay_where_values_can_be_and_equal_values_have_none():
     low, high = Mean(0.97, 5, 0.05, 0.0, 1.0).interval
-    assert (low, high) == (pytest.approx(0.97 - 1.959964 * 0.05, abs=1e-6), 1.0)
+    assert (low, high) == (pytest.approx(0.97 - 2.776445 * 0.05, abs=1e-4), 1.0)  # t of 4 degrees of freedom
     assert all(math.isnan(x) for x in Mean(1.0, 2, 0.0, 0.0, 1.0).interval)
+
+
+def test_the_quantile_is_students():
+    """Worst relative error measured: 1.2e-3 at 3 degrees of freedom, 3.1e-4 at 4; 1 and 2 to rounding."""
+    errors = {n: student_t(n) / stats.t.ppf(0.975, n) - 1 for n in (*range(1, 200), 10**4, 10**9)}
+    assert max(abs(errors[n]) for n in (1, 2)) < 1e-12
+    assert max(map(abs, errors.values())) < 1.3e-3
+    assert max(abs(error) for n, error in errors.items() if n > 3) < 4e-4
+
+
+@pytest.mark.parametrize("n", [2, 3, 4, 6, 12])
+def test_an_interval_covers_the_mean_19_times_of_20(n):
+    """20,000 samples of a normal law: the share covered is within 5 standard deviations of 0.95, 1 in a million each.
+
+    The negative control is the same sample with the normal z, which covers 0.70 of them at n = 2 and 0.92 at n = 12.
+    """
+    samples = np.random.default_rng(n).normal(0.3, 2.0, size=(20_000, n))
+    errors = samples.std(axis=1, ddof=1) / math.sqrt(n)
+    intervals = [
+        Mean(mean, n, error, -math.inf, math.inf).interval
+        for mean, error in zip(samples.mean(axis=1).tolist(), errors.tolist(), strict=True)
+    ]
+    covered = sum(low <= 0.3 <= high for low, high in intervals) / len(intervals)
+    by_z = np.mean(abs(samples.mean(axis=1) - 0.3) <= Z * errors)
+    slack = 5 * math.sqrt(0.95 * 0.05 / len(intervals))
+    assert abs(covered - 0.95) < slack
+    assert abs(by_z - 0.95) > slack
 
 
 def test_a_comparison_holds_the_speedup_and_what_theory_predicts():
