@@ -18,7 +18,7 @@ from specviz.figures.laws import ROWS, law_figure
 from specviz.figures.lengths import lengths_figure
 from specviz.figures.small import whole_steps
 from specviz.records import Candidate
-from specviz.timeline import Law, Tail
+from specviz.timeline import Law, Tail, number
 from tests.test_decoding import GREEDY, always, toy_pair
 
 VIEWS = (acceptance_figure, lengths_figure, alpha_figure)
@@ -123,6 +123,16 @@ def test_a_drafted_place_shows_no_residual():
     assert list(traces(law_figure(law("draft")))) == ["overlap: β = 0.400", "target p", "draft q"]
 
 
+def test_a_bar_under_the_pointer_names_its_token_and_its_number():
+    bars = traces(law_figure(law("residual")))
+    assert [bars[name].customdata[1] for name in ("overlap: β = 0.400", "target p", "draft q", "residual")] == [
+        "b<br>min(p, q): 0.200",
+        "b<br>target p: 0.200",
+        "b<br>draft q: 0.600",
+        "b<br>residual: 0",
+    ]
+
+
 def test_too_many_rows_join_the_others_but_never_the_tokens_in_question():
     texts = [f"t{i}" for i in range(12)]
     figure = law_figure(law("residual", texts, token=10, rejected=11))
@@ -151,7 +161,9 @@ def test_tokens_are_text_to_plotly(text, shown):
     assert figure.layout.yaxis.ticktext[1] == shown
     harmless = law_figure(law("draft", ("a", "b"), token=0))
     assert [bar.hovertemplate for bar in figure.data] == [bar.hovertemplate for bar in harmless.data]
-    assert all("<" not in bar.customdata[1][0] and "$" not in bar.customdata[1][0] for bar in figure.data)
+    for bar in figure.data:
+        assert bar.customdata[1].count("<") == 1  # our own line break
+        assert "$" not in bar.customdata[1]
 
 
 def test_two_tokens_with_one_label_stay_two_bars():
@@ -176,9 +188,9 @@ def run():
 
 def test_acceptance_holds_both_rates_of_each_place_and_their_intervals(run):
     figure = traces(acceptance_figure(run))
-    for name, shift, kind in (
-        ("of those judged there", -0.07, "conditional"),
-        ("of all drafted there", 0.07, "unconditional"),
+    for name, shift, kind, what in (
+        ("of those judged there", -0.07, "conditional", "judged"),
+        ("of all drafted there", 0.07, "unconditional", "drafted"),
     ):
         series = figure[name]
         rates = [getattr(p, kind) for p in sv.measure.acceptance_by_position(run)]
@@ -189,7 +201,7 @@ def test_acceptance_holds_both_rates_of_each_place_and_their_intervals(run):
         assert highs == pytest.approx([r.interval[1] for r in rates])
         assert lows == pytest.approx([r.interval[0] for r in rates])
         for i, (told, rate) in enumerate(zip(series.customdata, rates, strict=True), 1):
-            assert f"place {i}: {rate.successes} of {rate.trials} {name}" in told
+            assert f"place {i}: {rate.successes} of {rate.trials} {what} there, " in told
     assert figure["of those judged there"].y != figure["of all drafted there"].y
 
 
@@ -202,6 +214,8 @@ def test_the_two_acceptance_rates_differ_without_colour_too(run):
 def test_theory_of_acceptance_is_alpha_and_its_powers(run):
     alpha = sv.measure.alpha(run).estimate
     flat, falling = (t for t in acceptance_figure(run).data if t.name.startswith("theory"))
+    assert flat.customdata[0] == f"α̂ = {number(alpha)}"
+    assert falling.customdata[1] == f"α̂ⁱ = {number(alpha**2)}"
     assert flat.y == pytest.approx([alpha] * 4)
     assert falling.y == pytest.approx([alpha, alpha**2, alpha**3, alpha**4])
     assert [t.showlegend for t in (flat, falling)] == [None, False]  # one name for both

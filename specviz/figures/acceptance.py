@@ -12,7 +12,7 @@ from specviz.figures import style
 from specviz.figures.small import blank_figure, small_layout, whole_steps
 from specviz.figures.style import Theme
 from specviz.i18n import _
-from specviz.measure import PositionRate, Rate
+from specviz.measure import Rate
 from specviz.records import Trace
 from specviz.timeline import number
 
@@ -32,32 +32,49 @@ def acceptance_figure(trace: Trace, *, theme: Theme = "light") -> go.Figure:
         return blank_figure(title, _("No draft has been judged."), theme=theme)
     colours = style.palette(theme)
     depths = [p.depth for p in places]
-    judged, drafted = _("of those judged there"), _("of all drafted there")
     layout = small_layout(theme, title, _("place i"), "")
     layout["xaxis"] |= {"range": [0.5, depths[-1] + 0.5], "tick0": 1, "dtick": whole_steps(depths[-1])}
     layout["yaxis"] |= {"range": [0, 1.04], "dtick": 0.25}
     return go.Figure(
         [
-            _theory(depths, [rate.estimate] * len(depths), _("α̂"), colours.muted),
-            _theory(depths, [rate.estimate**d for d in depths], _("α̂ⁱ"), colours.muted) | {"showlegend": False},
-            _series(places, [p.conditional for p in places], judged, -_APART, colours.accepted, "circle", "solid"),
-            _series(places, [p.unconditional for p in places], drafted, _APART, colours.draft, "diamond-open", "dash"),
+            _theory(depths, [rate.estimate] * len(depths), _("α̂ = {value}"), colours.muted),
+            _theory(depths, [rate.estimate**d for d in depths], _("α̂ⁱ = {value}"), colours.muted)
+            | {"showlegend": False},
+            _series(
+                [(p.depth, p.conditional) for p in places],
+                _("of those judged there"),
+                _("place {place}: {accepted} of {n} judged there, {rate}<br>95%: {low} to {high}"),
+                colours.accepted,
+                shift=-_APART,
+                symbol="circle",
+                dash="solid",
+            ),
+            _series(
+                [(p.depth, p.unconditional) for p in places],
+                _("of all drafted there"),
+                _("place {place}: {accepted} of {n} drafted there, {rate}<br>95%: {low} to {high}"),
+                colours.draft,
+                shift=_APART,
+                symbol="diamond-open",
+                dash="dash",
+            ),
         ],
         layout,
     )
 
 
 def _series(
-    places: Sequence[PositionRate],
-    rates: Sequence[Rate],
+    rates: Sequence[tuple[int, Rate]],
     name: str,
-    shift: float,
+    told: str,
     colour: str,
+    *,
+    shift: float,
     symbol: str,
     dash: str,
 ) -> dict[str, Any]:
-    known = [(p.depth, r) for p, r in zip(places, rates, strict=True) if r.trials]  # a place may be drafted, not judged
-    told = _("place {place}: {accepted} of {n} {name}, {rate}<br>95%: {low} to {high}")
+    """told: the words of a point under the pointer."""
+    known = [(depth, rate) for depth, rate in rates if rate.trials]  # a place may be drafted, not judged
     return {
         "type": "scatter",
         "mode": "lines+markers",
@@ -81,7 +98,6 @@ def _series(
                 place=depth,
                 accepted=rate.successes,
                 n=rate.trials,
-                name=name,
                 rate=number(rate.estimate),
                 low=number(rate.interval[0]),
                 high=number(rate.interval[1]),
@@ -92,7 +108,7 @@ def _series(
     }
 
 
-def _theory(depths: Sequence[int], values: Sequence[float], formula: str, colour: str) -> dict[str, Any]:
+def _theory(depths: Sequence[int], values: Sequence[float], told: str, colour: str) -> dict[str, Any]:
     ends = [depths[0] - 0.3, depths[-1] + 0.3] if len(depths) == 1 else depths  # one place: a dash, not a point
     values = list(values) * (len(ends) // len(depths))
     return {
@@ -103,6 +119,6 @@ def _theory(depths: Sequence[int], values: Sequence[float], formula: str, colour
         "x": ends,
         "y": values,
         "line": {"color": colour, "width": 1.5, "dash": "dot"},
-        "customdata": [number(v) for v in values],
-        "hovertemplate": f"{formula} = %{{customdata}}<extra></extra>",
+        "customdata": [told.format(value=number(v)) for v in values],
+        "hovertemplate": "%{customdata}<extra></extra>",
     }

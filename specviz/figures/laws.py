@@ -38,21 +38,23 @@ def law_figure(law: Law, *, theme: Theme = "light") -> go.Figure:
     p, q = [b.p for b in bars], [b.q for b in bars]
     frame = {"width": [2 if b.drawn else 0 for b in bars], "color": colours.text}
     target, draft = {"color": colours.target, "line": frame}, _hatched(colours.draft, style.HATCH["draft"], frame)
+    target_words = _("target p"), _("{token}<br>target p: {value}")
     if law.beta is None:
-        data = [_row(bars, p, _("target p"), "p ", target, width=0.6, offset=-0.3)]
+        data = [_row(bars, p, *target_words, "p ", target, width=0.6, offset=-0.3)]
     else:
         both, shade = [b.both for b in bars], {"color": colours.shared, "line": {"width": 1, "color": colours.muted}}
         overlap = _("overlap: β = {beta}").format(beta=number(law.beta))
         data = [
-            _row(bars, both, "min(p, q)", "", shade, width=0.96, offset=-0.48) | {"name": overlap},
-            _row(bars, p, _("target p"), "p ", target, width=0.3, offset=-0.34),
-            _row(bars, q, _("draft q"), "q ", draft, width=0.3, offset=0.04),
+            _row(bars, both, overlap, _("{token}<br>min(p, q): {value}"), "", shade, width=0.96, offset=-0.48),
+            _row(bars, p, *target_words, "p ", target, width=0.3, offset=-0.34),
+            _row(bars, q, _("draft q"), _("{token}<br>draft q: {value}"), "q ", draft, width=0.3, offset=0.04),
         ]
     if law.kind == "residual":
         left = [b.left for b in bars]
         marker = _hatched(colours.resampled, style.HATCH["residual"], frame)
+        words = _("residual"), _("{token}<br>residual: {value}")
         data.append(
-            _row(bars, left, _("residual"), " ", marker, width=0.6, offset=-0.3) | {"xaxis": "x2", "showlegend": False}
+            _row(bars, left, *words, " ", marker, width=0.6, offset=-0.3) | {"xaxis": "x2", "showlegend": False}
         )
     return go.Figure(data, _layout(law, bars, theme))
 
@@ -61,13 +63,14 @@ def _row(
     bars: list[_Bar],
     values: list[float],
     name: str,
+    told: str,
     letter: str,
     marker: dict[str, Any],
     *,
     width: float,
     offset: float,
 ) -> dict[str, Any]:
-    """One bar per token; its number stands beside it, where a letter says what it is."""
+    """One bar per token; its number stands beside it, where a letter says what it is. told: under the pointer."""
     return {
         "type": "bar",
         "orientation": "h",
@@ -82,8 +85,11 @@ def _row(
         "constraintext": "none",
         "textfont": {"size": 12},
         "cliponaxis": False,
-        "customdata": [[style.escaped(bar.name), number(value)] for bar, value in zip(bars, values, strict=True)],
-        "hovertemplate": f"%{{customdata[0]}}<br>{name}: %{{customdata[1]}}<extra></extra>",
+        "customdata": [
+            told.format(token=style.escaped(bar.name), value=number(value))
+            for bar, value in zip(bars, values, strict=True)
+        ],
+        "hovertemplate": "%{customdata}<extra></extra>",
     }
 
 

@@ -18,12 +18,11 @@ def lengths_figure(trace: Trace, *, theme: Theme = "light") -> go.Figure:
 
     Rounds that drafted fewer than K or that an end of text cut are left out: the law is not about them.
     """
-    title = _("Tokens per target pass (N)")
     counts, rate = measure.round_lengths(trace), measure.alpha(trace)
     n_rounds = counts.total()
     if not trace.draft_length or not n_rounds or not rate.n:
         sentence = _("No round has drafted all K tokens.") if trace.draft_length else _("Nothing was drafted.")
-        return blank_figure(title, sentence, theme=theme)
+        return blank_figure(_("Tokens per target pass (N)"), sentence, theme=theme)
     colours, longest = style.palette(theme), trace.draft_length + 1
     lengths = range(1, longest + 1)
     shares = [counts[n] / n_rounds for n in lengths]
@@ -37,7 +36,7 @@ def lengths_figure(trace: Trace, *, theme: Theme = "light") -> go.Figure:
         for n, share, predicted in zip(lengths, shares, law, strict=True)
     ]
     common = {"x": list(lengths), "customdata": hover, "hovertemplate": "%{customdata}<extra></extra>"}
-    layout = small_layout(theme, _("{title}, rounds: {n}").format(title=title, n=n_rounds), "n", "")
+    layout = small_layout(theme, _("Tokens per target pass (N), rounds: {n}").format(n=n_rounds), "n", "")
     layout["xaxis"] |= {"range": [0.4, longest + 0.6], "tick0": 1, "dtick": whole_steps(longest, 10)}
     layout["yaxis"] |= {"range": [0, top], "tickformat": ".0%", "nticks": 5}
     layout["shapes"] = [_upright(mean, top, colours.target, "solid"), _upright(expected, top, colours.text, "dash")]
