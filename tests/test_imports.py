@@ -27,7 +27,8 @@ ALLOWED = {
     "files": set(),
     "export": {"records", "timeline", "measure", "files"},
     "replay": {"records", "timeline", "replay", "files"},
-    "examples": {"records", "export", "examples"},  # its __main__ decodes anew with the public names of specviz
+    "examples": {"records", "export", "examples"},
+    "examples.__main__": {"__init__", "examples"},  # decodes anew, with the public names of specviz
     "figures": {"records", "measure", "theory", "exact", "timeline", "figures"},
     "ui": {"*"},
     "cli": {"*"},
@@ -77,8 +78,8 @@ def violations(files: list[tuple[str, Path]]) -> list[str]:
         allowed = ALLOWED.get(name) or ALLOWED.get(room(name), set())
         for target, inside in imports(path):
             parts = target.split(".")
-            if parts[0] == "specviz" and len(parts) > 1:
-                other = parts[1] if (ROOT / "specviz" / parts[1]).is_dir() or _is_module(parts[1]) else "__init__"
+            if parts[0] == "specviz":
+                other = parts[1] if len(parts) > 1 and _is_room(parts[1]) else "__init__"
                 lazy = inside and (room(name), other) in ALLOWED_INSIDE_FUNCTIONS
                 if other not in allowed | BASE and "*" not in allowed and not lazy:
                     wrong.append(f"{name} imports specviz.{other}")
@@ -87,8 +88,8 @@ def violations(files: list[tuple[str, Path]]) -> list[str]:
     return sorted(set(wrong))
 
 
-def _is_module(name: str) -> bool:
-    return (ROOT / "specviz" / f"{name}.py").is_file()
+def _is_room(name: str) -> bool:
+    return (ROOT / "specviz" / name).is_dir() or (ROOT / "specviz" / f"{name}.py").is_file()
 
 
 def test_nobody_imports_what_the_table_forbids():
@@ -105,6 +106,16 @@ def test_the_table_test_catches_what_it_forbids(tmp_path):
     ]
 
 
+@pytest.mark.parametrize("line", ["import specviz as sv", "import specviz", "from specviz import speculate"])
+def test_the_table_test_catches_who_takes_the_whole_package(tmp_path, line):
+    """Whoever imports the bare package can reach every room through it."""
+    path = tmp_path / "module.py"
+    path.write_text(f"{line}\n")
+    for name in ("records", "theory", "figures.laws", "examples"):
+        assert violations([(name, path)]) == [f"{name} imports specviz.__init__"]
+    assert violations([(name, path) for name in ("ui.runs", "cli.terminal", "examples.__main__")]) == []
+
+
 def test_every_module_is_in_the_table():
     assert {room(name) for name, _ in modules()} <= set(ALLOWED)
 
@@ -112,8 +123,8 @@ def test_every_module_is_in_the_table():
 def test_pages_and_the_app_import_only_ui():
     for path in [ROOT / "app.py", *sorted((ROOT / "pages").glob("*.py"))]:
         for target, _ in imports(path):
-            if target.startswith("specviz"):
-                assert target.split(".")[1] in {"ui", "i18n"}, f"{path.name} imports {target}"
+            if target.split(".")[0] == "specviz":
+                assert target.startswith(("specviz.ui.", "specviz.i18n.")), f"{path.name} imports {target}"
 
 
 def test_no_module_is_longer_than_300_lines_and_pages_are_thin():
