@@ -1,6 +1,6 @@
 """The app as a visitor meets it: how soon Home and the first round stand there, frames per second, a rerun. Prints all.
 
-    python -m benchmarks.app
+    python -m benchmarks.app        # needs requirements-dev.txt and a Chromium
 
 A server of its own, a headless Chromium of 1440 x 900 on the same machine. Times are by the page's clock, from the
 click or the call of the address to the first frame in which the stage shows a round.
@@ -10,21 +10,13 @@ from __future__ import annotations
 
 import argparse
 import os
-import shutil
-import socket
 import statistics
-import subprocess
-import sys
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
 
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from benchmarks.stage import FLAGS, FRAMES
+from benchmarks.browser import FLAGS, chromium, serving
+from benchmarks.stage import FRAMES
 
-ROOT = Path(__file__).parents[1]
 SHOWN = """(text) => new Promise((done) => {
   const look = () => {
     const stage = [...document.querySelectorAll('.stBidiComponent *')].find((e) => e.shadowRoot)?.shadowRoot;
@@ -34,25 +26,6 @@ SHOWN = """(text) => new Promise((done) => {
   };
   look();
 })"""
-
-
-@contextmanager
-def serving() -> Iterator[str]:
-    """A server on a free port; gives its address."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    command = [sys.executable, "-m", "streamlit", "run", "app.py", f"--server.port={port}", "--server.headless=true"]
-    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
-        try:
-            while True:
-                with socket.socket() as s:
-                    if s.connect_ex(("127.0.0.1", port)) == 0:
-                        break
-                time.sleep(0.1)
-            yield f"http://localhost:{port}"
-        finally:
-            process.terminate()
 
 
 def home(browser: Browser, address: str, repeats: int) -> tuple[float, list[float]]:
@@ -69,20 +42,16 @@ def home(browser: Browser, address: str, repeats: int) -> tuple[float, list[floa
     return first, warm
 
 
-def first_round(page: Page, repeats: int) -> list[float]:
-    """Milliseconds from the click on Run until the stage shows the new run's first round."""
-    found = []
-    for i in range(repeats):
-        prompt = f"It was the {i + 1}. of May"
-        box = page.get_by_role("textbox", name="Prompt")
-        box.fill(prompt)
-        page.get_by_label("Temperature").focus()  # the prompt is sent when the box is left
-        page.wait_for_timeout(1500)
-        start = page.evaluate("performance.now()")
-        page.get_by_role("button", name="Run", exact=True).click()
-        found.append(page.evaluate(SHOWN, prompt) - start)
-        page.get_by_role("button", name="Stop", exact=True).and_(page.locator(":disabled")).wait_for()
-    return found
+def first_round(page: Page, prompt: str) -> float:
+    """Milliseconds from the click on Run until the stage shows the new run's first round. Waits for its end."""
+    page.get_by_role("textbox", name="Prompt").fill(prompt)
+    page.get_by_label("Temperature").focus()  # the prompt is sent when the box is left
+    page.wait_for_timeout(1500)
+    start = page.evaluate("performance.now()")
+    page.get_by_role("button", name="Run", exact=True).click()
+    spent = page.evaluate(SHOWN, prompt) - start
+    page.get_by_role("button", name="Stop", exact=True).and_(page.locator(":disabled")).wait_for()
+    return float(spent)
 
 
 def main() -> None:
@@ -91,13 +60,13 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=20)
     options = parser.parse_args()
     with serving() as address, sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=FLAGS)
+        browser = playwright.chromium.launch(executable_path=chromium(), args=FLAGS)
         cold, warm = home(browser, address, options.repeats)
         page = browser.new_page(viewport={"width": 1440, "height": 900})
         page.goto(f"{address}/watch")
         page.evaluate(SHOWN, "")
-        page.wait_for_timeout(15_000)  # the pair is loaded meanwhile
-        rounds = first_round(page, options.repeats)
+        first_round(page, "Once upon a time")  # loads the models
+        rounds = [first_round(page, f"It was the {i + 1}. of May") for i in range(options.repeats)]
         page.wait_for_timeout(3000)
         gaps = page.evaluate(FRAMES, options.seconds * 1000)
         playing = page.locator(".stage .go-play[aria-label=Pause]").count() == 1
@@ -105,7 +74,8 @@ def main() -> None:
         browser.close()
     print(f"{os.cpu_count()} processors, load {os.getloadavg()[0]:.1f}")
     print(f"Home      {cold:>7.0f} ms with an empty browser cache, {statistics.median(warm):.0f} ms after that")
-    print(f"Run       {statistics.median(rounds):>7.0f} ms to the first round, longest {max(rounds):.0f} ms; {speed}")
+    print(f"Run       {statistics.median(rounds):>7.0f} ms to the first round, models loaded, longest "
+          f"{max(rounds):.0f} ms; {speed}")  # fmt: skip
     print(f"playing   {1000 / statistics.fmean(gaps):>7.1f} frames per second at 1x in the app, longest gap "
           f"{max(gaps):.0f} ms{'' if playing else ' (NOT PLAYING)'}")  # fmt: skip
 

@@ -1,6 +1,6 @@
 """The stage in a browser: frames per second while it plays, and what one step costs. Prints both.
 
-    python -m benchmarks.stage
+    python -m benchmarks.stage      # needs requirements-dev.txt and a Chromium
 
 The trace is a run of the bundled pair, in the exported page, in a headless Chromium of 1440 x 900. A step's cost is the
 page's main thread from the key to the finished layout: by the clock, and in processor time, which a busy machine does
@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import shutil
 import statistics
 import tempfile
 from pathlib import Path
@@ -19,11 +18,8 @@ from pathlib import Path
 from playwright.sync_api import CDPSession, sync_playwright
 
 import specviz as sv
+from benchmarks.browser import FLAGS, chromium
 
-FLAGS = [
-    *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
-    *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
-]
 FRAMES = """(ms) => new Promise((done) => {
   const start = performance.now();
   const gaps = [];
@@ -64,7 +60,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         path = Path(folder) / "run.html"
         trace.to_html(path)
-        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=FLAGS)
+        browser = playwright.chromium.launch(executable_path=chromium(), args=FLAGS)
         page = browser.new_page(viewport={"width": 1440, "height": 900})
         page.goto(path.as_uri())
         page.locator(".where b").wait_for()

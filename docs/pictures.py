@@ -1,15 +1,17 @@
-"""Takes the pictures in this folder anew: `python -m docs.pictures`, from the app and its recorded run."""
+"""Takes the pictures in this folder anew: `python -m docs.pictures`, from the app and its recorded run.
+
+Needs requirements-dev.txt and a Chromium.
+"""
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 
 from playwright.sync_api import Browser, sync_playwright
 
-from benchmarks.app import SHOWN, serving
-from benchmarks.stage import FLAGS
+from benchmarks.app import SHOWN
+from benchmarks.browser import FLAGS, chromium, serving
 from specviz import examples
 from specviz.timeline import Step, steps
 
@@ -41,7 +43,7 @@ def take(browser: Browser, address: str, name: str, size: tuple[int, int] = (144
 
 def main() -> None:
     with serving() as app, sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=FLAGS)
+        browser = playwright.chromium.launch(executable_path=chromium(), args=FLAGS)
         take(browser, app, "home")
         take(browser, f"{app}/watch{place(lambda s: s.kind == 'draft')}", "draft")
         take(browser, f"{app}/watch{place(lambda s: s.kind == 'verify')}", "verify")

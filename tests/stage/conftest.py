@@ -1,11 +1,10 @@
 """The runs, their pages and the browser that the stage's tests share."""
 
-import shutil
-
 import pytest
 
+from benchmarks.browser import FLAGS, chromium
 from specviz import replay
-from tests.stage.shows import FLAGS, long_run, missing, short_run
+from tests.stage.shows import long_run, missing, short_run
 
 
 @pytest.fixture(scope="session")
@@ -21,9 +20,9 @@ def long_trace(pair):
 @pytest.fixture(scope="package")
 def browser():
     playwright = pytest.importorskip("playwright.sync_api", reason="needs the playwright package")
-    path = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    path = chromium() or missing("chromium")
     with playwright.sync_playwright() as p:
-        browser = p.chromium.launch(executable_path=path or missing("chromium"), args=FLAGS)
+        browser = p.chromium.launch(executable_path=path, args=FLAGS)
         yield browser
         browser.close()
 

@@ -14,10 +14,6 @@ import specviz as sv
 from specviz import replay, timeline
 from specviz.models.toy import TableModel
 
-FLAGS = [
-    *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
-    *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
-]
 HOSTILE = (
     "<img src=x onerror=document.title='hacked'>",
     "</script><script>document.title='hacked'</script>",
