@@ -87,17 +87,18 @@ def test_greedy_and_plain_runs_and_empty_ones_have_payloads(pair):
 
 
 def test_the_uniform_falls_on_the_drawn_tokens_stretch(trace):
-    """The tail's share before the token is a guess within what the record allows: u is always inside the stretch."""
-    worst = 0.0
-    for round_ in trace.rounds:
-        for i in range(len(round_.nodes)):
-            law = timeline.draft_law(round_, i)
-            step = replay.payload(trace)["rounds"][round_.index]["steps"][i]
-            shown = {row[0] for row in step["rows"]}
-            before = step["b"] + sum(c.draft_prob for c in law.rows if c.token < law.token and c.token in shown)
-            own = round_.nodes[i].draft_prob
-            worst = max(worst, before - law.uniform, law.uniform - before - own)
-    assert worst < 1e-4  # b is sent with four decimals
+    """Where the stretch begins is recorded: what is drawn before it is that, to the four decimals that are sent."""
+    told, probs = replay.payload(trace)["rounds"], {"draft": "draft_prob", "residual": "residual_prob"}
+    seen = set()
+    for step in timeline.steps(trace):
+        if step.kind in ("draft", "residual", "bonus"):
+            law, sent = step.law, told[step.round]["steps"][step.index]
+            of = {c.token: getattr(c, probs.get(step.kind, "target_prob")) for c in law.rows}
+            before = sent["b"] + sum(of[token] for token, *_ in sent["rows"] if token < law.token)
+            assert before == pytest.approx(law.below, abs=5e-5 + 1e-12)
+            assert law.below <= law.uniform < law.below + of[law.token] + 1e-12
+            seen.add(step.kind)
+    assert seen == {"draft", "residual", "bonus"}
 
 
 def test_rows_hold_the_whole_law_and_the_tokens_that_matter(trace):
