@@ -3,40 +3,26 @@
 Without a Chromium these are skipped, unless SPECVIZ_REQUIRE_BROWSER=1 is set: then they fail.
 """
 
-import os
 import re
-import shutil
-import socket
-import subprocess
-import sys
 import time
-from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import pandas as pd
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 
 import specviz as sv
+from benchmarks.browser import FLAGS, chromium, serving
 from specviz import examples
 from specviz.timeline import number
+from tests.stage.shows import missing
 
 playwright = pytest.importorskip("playwright.sync_api", reason="needs the playwright package")
+axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="needs axe-playwright-python")
 
 pytestmark = pytest.mark.browser
 
 ROOT = Path(__file__).parents[1]
-FLAGS = [
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
 PATIENCE_S = 120  # models load, and two cores may be shared
 EXPECTED = re.compile(r"/(watch|talk)/_stcore/(health|host-config)$")  # sought under a deep link's path first: 404
 
@@ -50,46 +36,18 @@ shell.navigate().run()
 """
 
 
-def chromium():
-    found = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    if found is None:
-        if os.environ.get("SPECVIZ_REQUIRE_BROWSER") == "1":
-            pytest.fail("SPECVIZ_REQUIRE_BROWSER=1 is set and there is no chromium on the PATH")
-        pytest.skip("there is no chromium on the PATH")
-    return found
-
-
 @pytest.fixture(scope="module")
 def browser():
-    path = chromium()
+    path = chromium() or missing("chromium")
     with playwright.sync_playwright() as p:
         browser = p.chromium.launch(executable_path=path, args=FLAGS)
         yield browser
         browser.close()
 
 
-@contextmanager
-def serving(script):
-    """A server of our own on a free port; gives its address."""
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        port = s.getsockname()[1]
-    command = [sys.executable, "-m", "streamlit", "run", str(script), f"--server.port={port}"]
-    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
-        try:
-            for _ in range(PATIENCE_S * 5):
-                with socket.socket() as s:
-                    if s.connect_ex(("127.0.0.1", port)) == 0:
-                        break
-                time.sleep(0.2)
-            yield f"http://localhost:{port}"
-        finally:
-            process.terminate()
-
-
 @pytest.fixture(scope="module")
 def address():
-    chromium()
+    chromium() or missing("chromium")
     with serving(ROOT / "app.py") as address:
         yield address
 
@@ -125,7 +83,7 @@ class Visit:
         self.page.wait_for_function(f"b => {run} !== b && /^[0-9a-f]{{16}}$/.test({run})", arg=before)
         self.page.get_by_text("reached the limit").wait_for()
         self.button("Stop").and_(self.page.locator(":disabled")).wait_for()
-        self.button("Race again").wait_for()
+        self.button("Play the race").wait_for()
 
     def button(self, name):
         return self.page.get_by_role("button", name=name, exact=True)
@@ -313,6 +271,22 @@ def test_the_views_follow_the_stage(visit):
         table.get_by_text(number(round_.final.uniform), exact=True).first.wait_for()
         assert table.locator("tr").count() == len(round_.nodes) + 1
         visit.press("ArrowDown")
+    visit.press("Home", " ")  # while it plays, they follow from round to round
+    visit.page.get_by_label("Speed", exact=True).select_option("4")
+    round_ = examples.load("prose").rounds[1]
+    table.get_by_text(number(round_.final.uniform), exact=True).first.wait_for()
+    assert visit.page.locator(".stage .go-play[aria-label=Pause]").count() == 1
+
+
+def test_a_picture_of_the_step_is_saved_in_the_app(visit, tmp_path):
+    for key, head in (("s", b"\x89PNG"), ("Shift+S", b"<svg")):
+        with visit.page.expect_download() as download:
+            visit.press(key)
+        download.value.save_as(tmp_path / "step")
+        picture = (tmp_path / "step").read_bytes()
+        assert picture.startswith(head)
+        assert len(picture) > 20_000
+    assert b".stage .card" in picture  # with its styles
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
@@ -351,7 +325,7 @@ def test_no_serious_fault_for_readers_with_aids(browser, address, page, theme):
         v.open(f"{address}/{page}")
         if page == "watch":
             v.page.locator(".js-plotly-plot .barlayer").first.wait_for()
-        found = Axe().run(v.page).response["violations"]
+        found = axe.Axe().run(v.page).response["violations"]
         assert {
             f["id"]: [n["target"] for n in f["nodes"]] for f in found if f["impact"] in ("serious", "critical")
         } == {}

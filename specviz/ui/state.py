@@ -34,7 +34,7 @@ ERROR = "error"  # a sentence, or None
 PAGE = "page"  # the page that was drawn last
 UPLOAD = "upload"  # the file that was opened last
 
-RACES = "races"  # how often the race was started again
+RACED = "raced"  # the run whose race was played last, and how many were
 PART = "part"  # the part of the stage that the tour on Home shows, or None
 
 _AT_FIRST: dict[str, Any] = {
@@ -56,7 +56,7 @@ _AT_FIRST: dict[str, Any] = {
     LINK: None,
     ERROR: None,
     PAGE: None,
-    RACES: 0,
+    RACED: ("", 0),
     PART: None,
 }
 

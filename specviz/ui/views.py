@@ -45,7 +45,7 @@ def follow(shown: runs.Shown, at: Position) -> None:
             (
                 ("acceptance", acceptance_figure(trace, theme=theme), _("Acceptance at each place of the draft")),
                 ("lengths", lengths_figure(trace, theme=theme), _("Tokens per target pass")),
-                ("alpha", alpha_figure(trace, theme=theme, round=at.round), _("α over the rounds")),
+                ("alpha", alpha_figure(trace, theme=theme, round=at.round), _("α̂ over the rounds")),
             ),
             strict=True,
         ):
@@ -68,16 +68,17 @@ def race(shown: runs.Shown) -> None:
         return
     if alone is not None and alone.rounds:
         with st.container(key="race"):
-            st.button(_("Race again"), key="race_button", on_click=_again)
-            played = race_html(race_of(trace, alone), key=f"{shown.id}{state.get(state.RACES)}")
-            st.html(f"<style>{SHEET}</style>{played}")
+            st.button(_("Play the race"), key="race_button", on_click=_play, args=(shown.id,))
+            run, times = state.get(state.RACED)
+            key = f"{run} {times}" if run == shown.id else None
+            st.html(f"<style>{SHEET}</style>{race_html(race_of(trace, alone), key=key)}")
     elif shown.running:
         st.html(f'<p class="sv-progress">{escape(_("Next, the target alone decodes the same prompt: the race."))}</p>')
 
 
-def _again() -> None:
-    """Another key starts the animation anew."""
-    state.put(state.RACES, state.get(state.RACES) + 1)
+def _play(run: str) -> None:
+    """Another key plays the race anew."""
+    state.put(state.RACED, (run, state.get(state.RACED)[1] + 1))
 
 
 def progress(shown: runs.Shown) -> str:

@@ -64,7 +64,7 @@ def _stage_and_tour() -> None:
         start = next(((s.round, s.index) for s in steps(trace) if s.kind == stop.kind), None)
     stage(trace, key="home_stage", start=start, autoplay=True, above=_ABOVE, spot=part)
     for place, each in zip(st.columns(len(_tour()), gap="small"), _tour(), strict=True):
-        with place:
+        with place.container(gap="xxsmall"):
             st.button(
                 f"▸ {each.name}" if each.part == part else each.name,
                 type="primary" if each.part == part else "secondary",

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 
 import { lowered } from "../../specviz/ui/stage/dom.mjs";
-import { cells, fill, fit, hang, legible, longest, stretches, valueOf } from "../../specviz/ui/stage/layout.mjs";
+import { aside, cells, fill, fit, hang, legible, longest, stretches, valueOf } from "../../specviz/ui/stage/layout.mjs";
 
 test("text is at least 24 pixels on a projector of 1920 x 1080, and shrinks with the window", () => {
   assert.ok(fit(1920, 1080, true).size * 0.9 >= 24);
@@ -85,4 +85,10 @@ test("digits after x, p and q are set low, others stay", () => {
   const told = lowered("x12 ~ q3 with u = 0.5: max(0, p1)");
   assert.deepEqual(told.map((part) => part.text ?? part), ["x", "12", " ~ q", "3", " with u = 0.5: max(0, p", "1", ")"]);
   delete globalThis.document;
+});
+
+test("a name moves to the middle of the wider side of a marker that would cross it", () => {
+  assert.equal(aside(0.2, 0.3, 1), 0);
+  assert.equal(aside(0.75, 0.5, 1), 0.25); // as wide on both sides: to the right
+  assert.equal(aside(0.875, 0.5, 1), -0.125);
 });

@@ -1,7 +1,7 @@
 // The judgement: p and q of the token as bars, the ratio, and r on a line whose shaded part accepts.
 
 import { h, icon, percent, setClass, setIcon, setText } from "./dom.mjs";
-import { fill, hang, valueOf } from "./layout.mjs";
+import { aside, fill, hang, valueOf } from "./layout.mjs";
 import { makeLaw } from "./laws.mjs";
 
 function makeBar(kind, name) {
@@ -49,8 +49,10 @@ export function makeJudge({ w, motion, label }) {
       other.style.flexGrow = String(1000 * (1 - a));
       zone.hidden = a === 0;
       other.hidden = a === 1;
-      zone.firstChild.hidden = a < 0.12;
-      other.firstChild.hidden = a > 0.88;
+      for (const [part, from, to] of [[zone, 0, a], [other, a, 1]]) {
+        part.firstChild.hidden = to - from < 0.12;
+        part.firstChild.style.left = percent(aside(r, from, to));
+      }
       threshold.style.left = percent(a);
       setText(threshold.lastChild, fill(w.threshold, { a: step.a }));
       threshold.lastChild.style.transform = `translateX(${-100 * hang(a)}%)`;

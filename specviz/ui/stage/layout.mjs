@@ -77,6 +77,13 @@ export function hang(point, edge = 0.2) {
   return point > 1 - edge ? 1 - (1 - point) / edge / 2 : 0.5;
 }
 
+// How far the name in the middle of a stretch [from, to] moves aside, as a part of the stretch, so that a marker on it
+// does not cross the name: to the middle of the wider side.
+export function aside(marker, from, to) {
+  if (marker <= from || marker >= to) return 0;
+  return (marker - from > to - marker ? marker - to : marker - from) / 2 / (to - from);
+}
+
 export function fill(template, values) {
   return template.replace(/\{(\w+)\}/g, (whole, name) => (name in values ? String(values[name]) : whole));
 }
