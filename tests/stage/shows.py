@@ -42,6 +42,10 @@ CLIPPED = """() => {
     if (Math.max(aside, above) > 1)
       wrong.push(`${node.className || node.tagName} ${node.textContent.slice(0, 30)}`);
   }
+  for (const node of document.querySelectorAll('.stage :is(.told, .formula, .caption)')) {
+    const cut = node.scrollHeight - node.clientHeight;
+    if (cut > 1) wrong.push(`${cut} px of ${node.className} cut: ${node.textContent}`);
+  }
   if (stage.bottom > innerHeight + 1 || stage.right > innerWidth + 1) wrong.push('the stage itself');
   return wrong;
 }"""
@@ -91,6 +95,26 @@ def toy_trace(texts):
 
 def hostile_trace():
     return toy_trace(HOSTILE)
+
+
+def half_trace(pair):
+    """A run that writes 😀 again and again in the bundled vocabulary, whose tokens hold a byte of it each.
+
+    The target is sure of the next byte; the draft takes a wrong one half the time.
+    """
+    ids, size = pair.tokenizer.encode("😀"), pair.tokenizer.size
+
+    def sure(share):
+        table = np.zeros((size, size))
+        table[:, ids[0]] = 1.0
+        for i, token in enumerate(ids):
+            table[token] = 0.0
+            table[token, ids] = (1 - share) / len(ids)
+            table[token, ids[(i + 1) % len(ids)]] += share
+        return TableModel(lambda tokens: table[tokens[-1]], size)
+
+    faces = sv.Pair(target=sure(1.0), draft=sure(0.5), tokenizer=pair.tokenizer)
+    return sv.speculate(faces, "Smile: ", draft_length=4, max_new_tokens=6 * len(ids), seed=1)
 
 
 def first_rounds(trace, n):

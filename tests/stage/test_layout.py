@@ -18,6 +18,14 @@ def test_everything_is_seen_at_once(browser, path, trace, size, theme):
 
 
 @pytest.mark.browser
+def test_a_caption_that_is_cut_would_be_seen(browser, path):
+    with Show(browser, path) as show:
+        show.page.locator(".caption").evaluate("(node) => (node.style.height = '0.5em')")
+        (wrong,) = show.page.evaluate(CLIPPED)
+        assert "px of caption cut" in wrong
+
+
+@pytest.mark.browser
 @pytest.mark.parametrize("draft_length", [1, 12])
 def test_short_and_long_drafts_fit_as_well(browser, pair, tmp_path, draft_length):
     trace = sv.speculate(pair, "def main(argv=None):\n    ", draft_length=draft_length, max_new_tokens=40, seed=0)

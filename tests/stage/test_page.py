@@ -6,7 +6,7 @@ from xml.etree import ElementTree
 import pytest
 
 from specviz import timeline
-from tests.stage.shows import Show, starts, toy_trace
+from tests.stage.shows import CLIPPED, Mounted, Show, half_trace, starts, toy_trace
 
 
 @pytest.mark.browser
@@ -100,6 +100,34 @@ def test_a_text_from_right_to_left_reads_from_right_to_left(browser, tmp_path):
         pairs = [(one["right"], other["right"]) for one, other in itertools.pairwise(edges) if one["y"] == other["y"]]
         assert len(pairs) > 20
         assert all(right > next_right for right, next_right in pairs)
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("where", ["exported", "mounted"])
+def test_half_a_character_shows_its_bytes_and_waits_in_the_text(browser, pair, tmp_path, where):
+    trace = half_trace(pair)
+    assert trace.text == "😀" * 6
+    assert {piece for r in trace.rounds for piece in r.pieces} == {"", "😀"}
+    trace.to_html(tmp_path / "half.html")
+    with Show(browser, tmp_path / "half.html") if where == "exported" else Mounted(browser) as show:
+        if where == "mounted":
+            show.mount(trace)
+        text, first = trace.prompt, starts(trace)
+        for round_ in trace.rounds:
+            show.jump(first[round_.index, len(round_.nodes)])
+            assert show.page.locator(".inner").inner_text().rstrip("\n") == text.rstrip("\n")
+            cards = " ".join(show.page.locator(".card").all_inner_texts())
+            for node in round_.nodes:
+                assert node.text.startswith("⟨")
+                assert node.text in cards
+            last = len(timeline.steps(round_)) - 1
+            show.jump(first[round_.index, last])
+            text += "".join(round_.pieces)
+            assert show.page.locator(".inner").inner_text() == text
+            assert "\ufffd" not in show.page.locator(".stage").inner_text()
+            if where == "exported":
+                assert show.page.evaluate(CLIPPED) == [], show.spoken
+        assert text == trace.prompt + "😀" * 6
 
 
 @pytest.mark.browser
