@@ -98,7 +98,7 @@ class Visit:
 
     def save(self, name, path):
         if not self.button(name).is_visible():
-            self.button("Save").click()
+            self.button("Files").click()
         with self.page.expect_download() as download:
             self.button(name).click()
         download.value.save_as(path)
@@ -187,7 +187,7 @@ def test_a_run_goes_from_click_to_files_that_read_back(visit, tmp_path):
     assert visit.text == trace.prompt + trace.text
     assert (tmp_path / "run.html").read_text(encoding="utf-8") == trace.to_html()
     visit.open(visit.page.url.split("?")[0])  # a new session, which replays the file without a model
-    visit.button("Open").click()
+    visit.button("Files").click()
     visit.page.locator("input[type=file]").set_input_files(tmp_path / "run.json")
     visit.page.get_by_text("48 of 48 tokens").wait_for()
     assert visit.text == trace.prompt + trace.text
@@ -363,3 +363,31 @@ def test_hostile_tokens_stay_text(browser, tmp_path):
         box.fill("")
         v.button("Run").click()
         v.page.get_by_text("the prompt is empty: __type__ :\u200bsmile: $a$ <b>something</b>").wait_for()
+
+
+def test_a_lost_server_is_told_in_a_sentence_and_the_stage_plays_on(browser):
+    told = "e => getComputedStyle(e, '::after').content"
+    with serving(ROOT / "app.py") as address:
+        visit = Visit(browser)
+        visit.open(f"{address}/talk?run=code&round=2&step=1")
+        assert visit.page.locator(".stApp").evaluate(told) == "none"
+    visit.page.locator("[data-test-connection-state]:not([data-test-connection-state=CONNECTED])").wait_for()
+    visit.press("ArrowRight", "ArrowRight")
+    assert visit.where == (2, 3)
+    assert "The server does not answer" in visit.page.locator(".stApp").evaluate(told)
+    visit.page.wait_for_timeout(3000)
+    assert not visit.page.locator(".stDialog").is_visible()
+    visit.context.close()
+
+
+def test_what_is_opened_is_named_in_the_address_and_shuts_the_list(visit):
+    visit.press("ArrowRight")
+    visit.keeps((1, 2))
+    for name in ("code", "hopeless"):
+        visit.button("Examples").click()
+        visit.page.get_by_role("menuitem", name=examples.title(name)).click()
+        visit.page.wait_for_function("name => location.search.includes(`run=${name}&`)", arg=name)
+        assert visit.text.startswith(examples.load(name).prompt)
+        visit.page.get_by_role("menuitem").first.wait_for(state="hidden")
+        visit.press("ArrowRight")
+        visit.keeps((1, 2))

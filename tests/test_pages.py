@@ -360,6 +360,25 @@ def test_the_server_forgets_the_oldest_runs(monkeypatch):
     assert len(runs._kept) == 3
 
 
+def test_what_a_session_shows_stays_when_the_server_forgets_it_and_running_runs_go_last(monkeypatch):
+    pair = slow_pair()
+    monkeypatch.setattr(pairs, "load", lambda _draft: pair)
+    monkeypatch.setattr(runs, "KEPT", 2)
+    golden = ROOT / "tests" / "golden" / "trace_v1.json"
+    at = page("pages/watch.py")
+    at.get("file_uploader")[0].upload("run.json", golden.read_bytes(), "application/json").run()
+    before = stages(at)[0]["payload"]
+    player = runs.play(settings(max_new_tokens=400))
+    for _ in range(4):
+        with golden.open("rb") as file:
+            runs.open_file(file)
+    assert player.running
+    assert player.id in runs._kept
+    player.stop()
+    assert stages(at.run())[0]["payload"] == before
+    assert not at.error
+
+
 # Bad values
 
 
@@ -519,7 +538,7 @@ def test_the_views_follow_where_the_stage_rests():
 def test_an_example_brings_its_settings():
     at = page("pages/watch.py")
     for name in examples.NAMES:
-        at.button(key=f"open_{name}").click().run()
+        at.menu_button(key=state.EXAMPLE).click(name).run()
         recorded = examples.load(name)
         assert stages(at)[0]["link"] == name
         assert at.text_area(key=state.PROMPT).value == recorded.prompt

@@ -27,8 +27,8 @@ def payload(trace: Trace) -> dict[str, Any]:
 
     Works on a trace under way. Rounds that were sent once do not change, so that a reader can append what comes.
     """
-    first = trace.rounds[0].round_s if trace.rounds else 0.0
-    run = (trace.target, trace.draft, trace.sampling, trace.seed, trace.draft_length, trace.prompt_tokens, first)
+    settings = (trace.target, trace.draft, trace.sampling, trace.seed, trace.draft_length)
+    run = (*settings, trace.prompt, trace.prompt_tokens, trace.rounds[:1])
     rounds = []
     for told, tallies in _with_tallies(trace):
         steps = [step | {"y": tally} for step, tally in zip(told["steps"], tallies, strict=True)]

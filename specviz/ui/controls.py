@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from html import escape
-
 import streamlit as st
 
 from specviz import examples
@@ -34,10 +32,16 @@ def settings(shown: runs.Shown) -> None:
             _more()
         st.button(_("Run"), type="primary", on_click=_run, key="run_button")
         st.button(_("Stop"), on_click=show.stop, disabled=not show.running(), key="stop_button")
-        with st.popover(_("Open")):
-            _open()
-        with st.popover(_("Save")):
+        st.menu_button(_("Examples"), examples.NAMES, format_func=examples.title, on_click=_example, key=state.EXAMPLE)
+        with st.popover(_("Files")):
             show.downloads(shown)
+            st.file_uploader(
+                _("Open a saved run (JSON)"),
+                type="json",
+                key=state.UPLOAD,
+                on_change=_upload,
+                max_upload_size=_FILE_MB,
+            )
 
 
 def _more() -> None:
@@ -55,20 +59,6 @@ def _more() -> None:
     _number(state.MIN_P, _("Min-p"), least=0.0, most=1.0, step=0.05, empty=_("off"))
     _number(state.SEED, _("Seed"), least=0, step=1, empty=_("random"))
     _number(state.MAX_NEW_TOKENS, _("New tokens at most"), least=1, most=_MOST_TOKENS, step=16)
-
-
-def _open() -> None:
-    """Recorded runs, each with its settings, and a file of one's own."""
-    st.html(f'<p class="sv-progress">{escape(_("Recorded runs, with their settings"))}</p>')
-    for name in examples.NAMES:
-        st.button(examples.title(name), help=examples.told(name), on_click=_example, args=(name,), key=f"open_{name}")
-    st.file_uploader(
-        _("A run that was saved as JSON"),
-        type="json",
-        key=state.UPLOAD,
-        on_change=_upload,
-        max_upload_size=_FILE_MB,
-    )
 
 
 def _number(
@@ -112,8 +102,9 @@ def _run() -> None:
     )
 
 
-def _example(name: str) -> None:
-    """Show a recorded run, and take its settings over, so that Run plays it anew."""
+def _example() -> None:
+    """A recorded run was chosen: show it, and take its settings over, so that Run plays it anew."""
+    name = state.get(state.EXAMPLE)
     show.stop()
     recorded = examples.load(name)
     for key, value in {
@@ -134,6 +125,7 @@ def _example(name: str) -> None:
 def _upload() -> None:
     """A file was chosen: show its run, or say in a sentence why it is none."""
     file = state.get(state.UPLOAD)
+    state.put(state.ERROR, None)
     if file is None:
         return
     try:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from functools import cache
 
 from specviz.figures.style import PALETTES
+from specviz.i18n import _
 
 _NAMES = ("draft", "target", "accepted", "rejected", "resampled", "background", "surface", "text", "muted", "line")
 
@@ -69,6 +71,13 @@ _SHEET = """
 """
 
 
+# Streamlit's own dialog for a lost server speaks to developers, and covers a stage that needs no server to go on.
+_LOST = """
+body:has(.stApp:not([data-test-connection-state="CONNECTED"])) .stDialog { display: none; }
+.stApp:not([data-test-connection-state="CONNECTED"])::after { content: SENTENCE; position: fixed; z-index: 999999;
+  left: 50%; top: 0.5rem; transform: translateX(-50%); width: max-content; max-width: 90vw; padding: 0.5rem 1rem;
+  border-radius: 6px; background: var(--sv-text); color: var(--sv-background); font-size: 1rem; }
+"""
 _BARE = """
 header[data-testid="stHeader"] { display: none; }
 .stMainBlockContainer { padding: 0; max-width: none; }
@@ -81,4 +90,6 @@ def sheet(*, chrome: bool = True) -> str:
     """The rules of every page. chrome: False leaves the whole window to the stage."""
     light, dark = PALETTES["light"], PALETTES["dark"]
     colours = "".join(f"--sv-{n}: light-dark({getattr(light, n)}, {getattr(dark, n)});" for n in _NAMES)
-    return f".stApp {{ {colours} }}{_SHEET}{'' if chrome else _BARE}"
+    told = _("The server does not answer. What is here stays and can be played; it comes back by itself.")
+    lost = _LOST.replace("SENTENCE", json.dumps(told, ensure_ascii=False))
+    return f".stApp {{ {colours} }}{_SHEET}{lost}{'' if chrome else _BARE}"

@@ -37,7 +37,7 @@ def asked() -> tuple[str, tuple[int, int] | None] | None:
     """
     run, known = st.query_params.get("run"), state.get(state.LINK)
     state.put(state.LINK, run or "")
-    if run is None or run == known or (known is not None and run == state.get(state.SHOWN)):
+    if not run or run == known or (known is not None and run == state.get(state.SHOWN)):
         return None
     at = (_place(st.query_params.get("round")), _place(st.query_params.get("step")))
     return run, at if {"round", "step"} & set(st.query_params) else None

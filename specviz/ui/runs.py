@@ -201,12 +201,17 @@ def open_file(file: IO[bytes]) -> Shown:
 def find(name: str) -> Shown | None:
     """The example of this name, or the run or file of this id; None when the server has no round of it (any more)."""
     if name in examples.NAMES:
-        return Shown(name, examples.load(name), examples.alone(name))
+        return example(name)
     with _lock:
         kept = _kept.get(name)
         if kept is not None:
             _kept.move_to_end(name)
     return kept.shown() if isinstance(kept, Player) else kept
+
+
+def example(name: str) -> Shown:
+    """A bundled run."""
+    return Shown(name, examples.load(name), examples.alone(name))
 
 
 def whole(shown: Shown) -> sv.Trace:
@@ -220,6 +225,7 @@ def _keep(kept: Player | Shown) -> None:
     with _lock:
         _kept[kept.id] = kept
         while len(_kept) > KEPT:
-            _, oldest = _kept.popitem(last=False)
+            ended = (id for id, one in _kept.items() if not (isinstance(one, Player) and one.running))
+            oldest = _kept.pop(next(ended, next(iter(_kept))))
             if isinstance(oldest, Player):
                 oldest.stop()

@@ -79,10 +79,12 @@ def _look() -> runs.Shown:
         elif not player.running:  # it came to nothing
             state.put(state.COMING, False)
             state.put(state.ERROR, player.error)
-    shown = runs.find(state.get(state.SHOWN))
-    if shown is None:  # the server has forgotten it
-        turn_to(examples.NAMES[0])
-        shown = runs.Shown(examples.NAMES[0], examples.load(examples.NAMES[0]))
+    name, held = state.get(state.SHOWN), state.get(state.HELD)
+    shown = player.shown() if player is not None and player.id == name else runs.find(name)
+    if shown is None:  # the server has forgotten it; the session that shows it has not
+        shown = held if held is not None and held.id == name else runs.example(examples.NAMES[0])
+    state.put(state.SHOWN, shown.id)
+    state.put(state.HELD, shown)
     return shown
 
 

@@ -27,11 +27,13 @@ SENT_BACK = "sent_back"  # one that did not was sent there
 PLAYER = "player"  # runs.Player of the last Run, or None
 COMING = "coming"  # whether the player's first round is waited for
 SHOWN = "shown"  # the id of what is on the stage: an example's name, a run's or a file's id
+HELD = "held"  # what is on the stage, runs.Shown, which the server may have forgotten
 START = "start"  # (round, step) that it opens at, or None
 AT = "at"  # (id, round, step) where the reader rested last, or None
 LINK = "link"  # the run that the address named when it was last read, or None before that
 ERROR = "error"  # a sentence, or None
 PAGE = "page"  # the page that was drawn last
+EXAMPLE = "example"  # the recorded run that is being chosen
 UPLOAD = "upload"  # the file that was opened last
 
 RACED = "raced"  # the run whose race was played last, and how many were
@@ -51,6 +53,7 @@ _AT_FIRST: dict[str, Any] = {
     PLAYER: None,
     COMING: False,
     SHOWN: examples.NAMES[0],
+    HELD: None,
     START: None,
     AT: None,
     LINK: None,

@@ -6,7 +6,7 @@ from html import escape
 
 import streamlit as st
 
-from specviz import measure, theory
+from specviz import examples, measure, theory
 from specviz.figures.acceptance import acceptance_figure
 from specviz.figures.alpha import alpha_figure
 from specviz.figures.laws import law_figure
@@ -27,7 +27,8 @@ _FEW = 4  # with fewer rounds of a run under way there is little to draw yet
 def follow(shown: runs.Shown, at: Position) -> None:
     """Everything that goes with where the stage stands."""
     trace, theme = shown.trace, shell.theme()
-    st.html(f'<p class="sv-progress">{escape(progress(shown))}</p>{numbers_html(trace)}')
+    told = examples.told(shown.id) if shown.id in examples.NAMES else ""
+    st.html(f'<p class="sv-progress">{escape(progress(shown))}<br>{escape(told)}</p>{numbers_html(trace)}')
     if shown.running and len(trace.rounds) < _FEW:
         return  # the first round has to be on the stage at once
     round_ = trace.rounds[at.round]

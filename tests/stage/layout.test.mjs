@@ -43,11 +43,11 @@ test("the strip holds the whole law in the order of ids, the rest at its ends", 
   assert.ok(Math.abs(strip.reduce((sum, s) => sum + s.width, 0) - 1) < 1e-12);
 });
 
-test("a stretch too narrow for its label joins the others beside it, unless it was drawn", () => {
+test("a stretch too narrow for its label joins the others beside it, and the drawn one goes without it", () => {
   const part = (label, width, drawn = false) => ({ at: label === null ? -1 : 0, label, width, drawn });
   const parts = [part(null, 0.02), part("wide", 0.5), part("thin", 0.03), part("x", 0.02), part(null, 0.2), part("drawn", 0.03, true), part("y", 0.2)];
   const told = legible(parts).map((p) => [p.label, Math.round(p.width * 100), p.at]);
-  assert.deepEqual(told, [[null, 2, -1], ["wide", 50, 0], [null, 25, -1], ["drawn", 3, 0], ["y", 20, 0]]);
+  assert.deepEqual(told, [[null, 2, -1], ["wide", 50, 0], [null, 25, -1], ["", 3, 0], ["y", 20, 0]]);
   assert.equal(parts[0].width, 0.02); // what was given is not changed
 });
 

@@ -5,6 +5,7 @@ from xml.etree import ElementTree
 
 import pytest
 
+import specviz as sv
 from specviz import timeline
 from tests.stage.shows import CLIPPED, Mounted, Show, half_trace, starts, toy_trace
 
@@ -177,7 +178,7 @@ def test_a_picture_of_the_step_is_saved(browser, path, tmp_path, by):
         download.value.save_as(tmp_path / "step.png")
         head = (tmp_path / "step.png").read_bytes()[:24]
         assert head[:8] == b"\x89PNG\r\n\x1a\n"
-        assert int.from_bytes(head[16:20], "big") == 2880
+        assert int.from_bytes(head[16:20], "big") == 2 * (1440 + 2 * 16)
 
 
 @pytest.mark.browser
@@ -206,3 +207,66 @@ def test_the_theme_follows_the_reader_and_can_be_turned(browser, path):
         assert show.page.evaluate(ink) == "rgb(255, 255, 255)"
         show.page.locator(".go-theme").click()
         assert show.page.evaluate(ink) == "rgb(18, 21, 27)"
+
+
+@pytest.mark.browser
+def test_a_run_that_ends_inside_the_accepted_drafts_is_shown_to_its_end(browser, pair, tmp_path):
+    trace = sv.speculate(pair, "It is a truth", draft_length=4, max_new_tokens=60, seed=1, stop=("e",))
+    seed = 1
+    while trace.rounds[-1].final is not None:  # a stop string that a final draw completes is another case
+        seed += 1
+        trace = sv.speculate(pair, "It is a truth", draft_length=4, max_new_tokens=60, seed=seed, stop=("e",))
+    trace.to_html(tmp_path / "run.html")
+    with Show(browser, tmp_path / "run.html") as show:
+        show.press("End")
+        assert show.page.locator(".inner").inner_text() == trace.prompt + trace.text
+        assert show.page.locator(".card.is-resampled, .card.is-bonus").count() == 0
+
+
+@pytest.mark.browser
+def test_the_title_of_each_token_in_the_text_names_it(browser, path, trace):
+    with Show(browser, path) as show:
+        show.press("End")
+        titles = show.page.locator(".inner .token").evaluate_all("nodes => nodes.map((n) => n.title)")
+        labels = [timeline.label(token, text) for token, text in spans_with_labels(trace)]
+        assert [title.split(": ")[0] for title in titles] == labels
+
+
+def spans_with_labels(trace):
+    for round_ in trace.rounds:
+        accepted = [round_.nodes[t.node] for t in round_.trials if t.accepted]
+        for drawn in (*accepted, *([round_.final] if round_.final else [])):
+            yield drawn.token, drawn.text
+
+
+@pytest.mark.browser
+def test_the_picked_token_stays_inside_the_panel_while_it_pops_up(browser, trace, tmp_path):
+    late = max(
+        ((node.uniform, r.index, i) for r in trace.rounds for i, node in enumerate(r.nodes)),
+        key=lambda found: found[0],
+    )
+    trace.to_html(tmp_path / "run.html")
+    with Show(browser, tmp_path / "run.html", size=(1280, 720)) as show:
+        show.jump(starts(trace)[late[1], late[2]] - 1)
+        show.press("ArrowRight")  # moves
+        chip = show.page.locator(".panel:not([hidden]) .chip")
+        assert chip.evaluate("e => e.getAnimations().length") == 1
+        right = chip.evaluate(
+            "e => e.getBoundingClientRect().right - e.closest('.panels').getBoundingClientRect().right"
+        )
+        assert late[0] > 0.9
+        assert right < 0
+
+
+@pytest.mark.browser
+def test_a_picture_holds_the_card_that_is_looked_at(browser, pair, tmp_path):
+    trace = sv.speculate(pair, "It is a truth", draft_length=16, max_new_tokens=40, seed=1)
+    trace.to_html(tmp_path / "run.html")
+    with Show(browser, tmp_path / "run.html", size=(1280, 720)) as show:
+        show.press(*["ArrowRight"] * 14)
+        aside = show.page.locator(".cards").evaluate("e => e.scrollLeft")
+        assert aside > 0
+        with show.page.expect_download() as download:
+            show.press("Shift+S")
+        download.value.save_as(tmp_path / "step.svg")
+        assert f"translateX(-{aside}px)" in (tmp_path / "step.svg").read_text()

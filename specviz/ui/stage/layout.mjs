@@ -43,13 +43,13 @@ export function stretches(rows, rest, column, before, drawn) {
     });
 }
 
-// The stretches that can be told apart: what is too narrow for its label, and was not drawn, joins its neighbours without
-// a row. room: em that the strip has at least.
+// The stretches that can be told apart: what is too narrow for its label joins its neighbours without a row; the one that
+// was drawn stays, and goes without its label. room: em that the strip has at least.
 export function legible(parts, room = 26) {
   const found = [];
   for (const part of parts) {
-    const thin = part.label !== null && !part.drawn && part.width * room < 0.52 * [...part.label].length + 0.35;
-    const one = thin ? { ...part, at: -1, label: null } : part;
+    const thin = part.label !== null && part.width * room < 0.52 * [...part.label].length + 0.35;
+    const one = !thin ? part : part.drawn ? { ...part, label: "" } : { ...part, at: -1, label: null };
     const last = found.at(-1);
     if (last && last.label === null && one.label === null) last.width += one.width;
     else found.push({ ...one });

@@ -1,6 +1,7 @@
 // The current step as a picture file: the stage drawn into an SVG that holds its own styles, or that as a PNG.
 
 const SCALE = 2;
+const EDGE = 16; // pixels around the picture
 
 export function isDark(root) {
   const [red, green, blue] = getComputedStyle(root).backgroundColor.match(/[\d.]+/g).map(Number);
@@ -10,25 +11,33 @@ export function isDark(root) {
 export function svgOf(root) {
   const { width, height } = root.getBoundingClientRect();
   const copy = root.cloneNode(true);
-  for (const gone of copy.querySelectorAll(".controls, .help, .spoken, .flights, .blank")) gone.remove();
+  for (const gone of copy.querySelectorAll(".controls, .help, .spoken, .flights, .blank, .notes")) gone.remove();
   const whole = root.querySelector(".controls")?.getBoundingClientRect().height ?? 0;
   const computed = getComputedStyle(root);
   copy.style.fontFamily = computed.fontFamily;
-  copy.style.margin = "0";
+  copy.style.margin = `${EDGE}px`;
   copy.style.width = `${width}px`;
   copy.style.height = `${height - whole}px`;
   copy.style.minHeight = "0";
   copy.dataset.theme = isDark(root) ? "dark" : "light";
   const text = root.querySelector(".scroller");
   copy.querySelector(".inner").style.transform = `translateY(${-text.scrollTop}px)`;
-  for (const scrolls of copy.querySelectorAll(".scroller, .cards, .arrive")) scrolls.style.overflow = "hidden";
+  const scrolled = ".scroller, .cards, .arrive";
+  const shown = root.querySelectorAll(scrolled);
+  copy.querySelectorAll(scrolled).forEach((scrolls, i) => {
+    scrolls.style.overflow = "hidden";
+    const aside = shown[i].scrollLeft;
+    if (aside) for (const child of scrolls.children) child.style.transform = `translateX(${-aside}px)`;
+  });
   const style = document.createElement("style");
   style.textContent = stylesOf(root.getRootNode());
   copy.prepend(style);
   const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
-  svg.setAttribute("width", width);
-  svg.setAttribute("height", height - whole);
-  svg.setAttribute("viewBox", `0 0 ${width} ${height - whole}`);
+  const [wide, high] = [width + 2 * EDGE, height - whole + 2 * EDGE];
+  svg.setAttribute("width", wide);
+  svg.setAttribute("height", high);
+  svg.setAttribute("viewBox", `0 0 ${wide} ${high}`);
+  svg.style.background = computed.backgroundColor;
   const foreign = document.createElementNS("http://www.w3.org/2000/svg", "foreignObject");
   foreign.setAttribute("width", "100%");
   foreign.setAttribute("height", "100%");

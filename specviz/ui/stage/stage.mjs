@@ -59,7 +59,7 @@ export class Stage {
     const more = [save, button("help", w.help, () => this.help.toggle())];
     if (this.page) more.unshift(button("theme", w.theme, () => this.turn()));
     this.head = makeHead(context);
-    this.text = makeText({ ...context, label: labelOf });
+    this.text = makeText(context);
     this.notes = makeNotes(context);
     this.text.root.append(this.notes.root);
     this.blank = makeBlank(context);
@@ -99,13 +99,14 @@ export class Stage {
     const before = this.rounds.length ? this.at : null;
     this.talk = Boolean(data.talk);
     this.live = Boolean(data.live);
+    const other = data.link !== this.link;
     this.link = data.link;
     this.root.classList.toggle("talk", this.talk);
     for (const name of SPOTS) this.root.classList.toggle(`spot-${name}`, data.spot === name);
     this.root.classList.toggle("spot", Boolean(data.spot));
     if (!this.talk) this.note(false);
     if (data.above !== undefined) this.root.style.setProperty("--above", `${data.above}px`);
-    const fresh = payload.run !== this.run || payload.rounds.length < this.rounds.length;
+    const fresh = other || payload.run !== this.run || payload.rounds.length < this.rounds.length;
     if (fresh) {
       this.run = payload.run;
       this.rounds = [];
@@ -128,6 +129,7 @@ export class Stage {
     if (fresh || !before || !same(before, this.at)) this.show(false);
     else if (added.length) this.grow();
     if (fresh && data.autoplay && this.rounds.length) this.play();
+    if (other && before && !data.autoplay) this.rest(); // the address names the run that is shown now
   }
 
   // More rounds behind the one that is shown: only their number and the reach of the controls change.

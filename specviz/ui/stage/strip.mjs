@@ -34,12 +34,12 @@ export function makeStrip({ w, motion }, kind) {
       setText(heading, step.g ? w.draw_best : title);
       marker.hidden = step.u === null;
       chip.style.marginLeft = percent(valueOf(step.u ?? "0.5"));
-      chip.style.transform = "translateX(-50%)";
+      chip.style.translate = "-50%"; // not transform, which moves
       if (step.u !== null) {
         const at = valueOf(step.u);
         setText(flag, `u = ${step.u}`);
         marker.style.left = percent(at);
-        flag.style.transform = chip.style.transform = `translateX(${-100 * hang(at)}%)`;
+        flag.style.translate = chip.style.translate = percent(-hang(at));
         motion.fall(marker, 500);
       }
       setText(word, step.rows[step.d][1]);

@@ -25,7 +25,7 @@ export function makeText({ w, go, label }) {
 
   function grow(round) {
     round.spans.forEach(([text, step, outcome], j) => {
-      const title = fill(w.made, { token: label(round, step), outcome: w[outcome], i: round.i + 1 });
+      const title = fill(w.made, { token: label(round, round.steps[step]), outcome: w[outcome], i: round.i + 1 });
       const node = h("span", { class: `token is-${outcome}`, text, title, "data-i": spans.length });
       node.hidden = true;
       inner.append(node); // behind the caret, which stands where the text ends so far
