@@ -312,3 +312,23 @@ def relabelled(text):
         verify_s=0.0,
         round_s=0.0,
     )
+
+
+def test_a_replacement_comes_as_often_as_the_target_says_and_the_balance_tells_it(pair):
+    trace = sv.speculate(pair, "It is a truth", draft_length=4, max_new_tokens=80, seed=2)
+    told = worst = 0
+    for round_ in trace.rounds:
+        if round_.final is None or round_.final.source == "bonus":
+            assert timeline.balance(round_) is None
+            continue
+        drawn = next(c for c in round_.final.candidates if c.token == round_.final.token)
+        rejected = 1 - round_.nodes[round_.trials[-1].node].beta
+        kept = min(drawn.target_prob, drawn.draft_prob)
+        worst = max(worst, abs(kept + rejected * round_.final.prob - drawn.target_prob))
+        for value in (kept, rejected, round_.final.prob, drawn.target_prob):
+            assert timeline.number(value) in timeline.balance(round_)
+        told += 1
+    assert told > 5
+    assert worst < 1e-12
+    greedy = sv.speculate(pair, "It is a truth", max_new_tokens=30, sampling=sv.Sampling(0), seed=2)
+    assert all(timeline.balance(round_) is None for round_ in greedy.rounds)

@@ -17,7 +17,7 @@ from specviz.records import Candidate, Round, Trace
 from specviz.replay.words import words
 from specviz.timeline import Law, Step, label, number
 
-SHOWN = 6  # rows of a law that the stage shows; the tail holds the rest
+SHOWN = 5  # rows of a law that the stage shows, of which a record holds so many; the tail holds the rest
 _LEAST = 0.001  # less than this is not told apart in rows and on cards
 _CARDS = {"absent": ".", "drafted": "d", "accepted": "a", "rejected": "r", "unjudged": "u"}
 
@@ -108,9 +108,11 @@ def _draw(round_: Round, step: Step) -> dict[str, Any]:
     columns: list[Callable[[Any], float]] = (
         [_target_prob, _draft_prob, _residual_prob] if law.kind == "residual" else [prob]
     )
-    rows = _rows(law, prob, SHOWN - 1 if law.kind == "residual" else SHOWN)
+    rows = _rows(law, prob)
     greedy = (round_.final if step.node is None else round_.nodes[step.node]).target_gap is not None  # type: ignore[union-attr]
-    return {
+    why = timeline.balance(round_) if law.kind == "residual" else None
+    told = {} if why is None else {"why": why, "rej": number(1 - (law.beta or 0.0))}
+    return told | {
         "u": None if greedy else number(law.uniform),
         "rows": _table(rows, columns),
         "tail": _rest(law, rows, columns),
@@ -125,7 +127,7 @@ def _judge(round_: Round, step: Step) -> dict[str, Any]:
     assert law is not None
     q = round_.nodes[trial.node].draft_prob
     r, accept = timeline.apart(trial.r, trial.accept_prob)
-    rows = _rows(law, lambda c: max(c.target_prob, c.draft_prob), SHOWN - 2)
+    rows = _rows(law, lambda c: max(c.target_prob, c.draft_prob), SHOWN - 1)
     columns: list[Callable[[Any], float]] = [_target_prob, _draft_prob]
     return {
         "ok": int(trial.accepted),

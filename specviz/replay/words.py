@@ -14,7 +14,7 @@ def words() -> dict[str, str]:
         "step_of": _("step {i} of {n}"),
         "empty": _("The first round is on its way."),
         "text": _("The text so far"),
-        "passes": _("target passes"),
+        "passes": _("rounds done"),
         "per_pass": _("tokens per target pass"),
         "alpha": _("measured α"),
         "judged": _("drafts accepted"),
@@ -63,7 +63,8 @@ def words() -> dict[str, str]:
         "verdict_yes": _("{r} < {a}: accepted"),
         "verdict_no": _("{r} ≥ {a}: rejected"),
         "overlaid": _("p and q, overlaid"),
-        "left_over": _("max(0, p − q), scaled to 1"),
+        "left_over": _("max(0, p − q) ÷ {rejected}"),
+        "left_over_best": _("max(0, p − q)"),
         "residual_key": _("what the target gives more than the draft"),
         "cost": _("What it cost"),
         "cost_draft": _("drafting, {n} passes"),
@@ -94,7 +95,7 @@ def words() -> dict[str, str]:
         "next": _("Next step"),
         "first": _("First step"),
         "rejection": _("Jump to the next rejection"),
-        "rejection_short": _("next"),
+        "rejection_short": _("next rejection"),
         "round": _("Round"),
         "scrub": _("Position in the whole run"),
         "speed": _("Speed"),
@@ -112,19 +113,19 @@ def words() -> dict[str, str]:
         "key_full_screen": _("full screen"),
         "key_blank": _("blank the screen; any key brings it back"),
         "key_theme": _("light or dark"),
-        "key_notes": _("notes for who speaks"),
+        "key_notes": _("this step in plain words"),
         "key_help": _("these keys"),
         "key_space": _("Space"),
         "key_home": _("Home, End"),
         "blank": _("The screen is blank. Any key or click brings the stage back."),
-        "notes": _("Notes for who speaks"),
+        "notes": _("This step in plain words"),
         # what a speaker can say at each step
         "note_draft": _(
             "A small, fast model guesses a few tokens ahead. It draws each guess from its own law, and that is cheap."
         ),
         "note_verify": _(
-            "Now the large model reads all the guesses in one pass. That takes hardly longer than making one token, "
-            "and this is where time is saved."
+            "Now the large model reads all the guesses in one pass. With a large model on a GPU that takes hardly "
+            "longer than making one token, and this is where time is saved."
         ),
         "note_judge_yes": _(
             "This guess stays: the random number fell on the part that accepts. A guess that the large model likes at "

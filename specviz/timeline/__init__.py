@@ -14,7 +14,7 @@ from specviz.timeline.labels import LABEL, apart, label, number, outcome_name
 from specviz.timeline.laws import Law, Tail, draft_law, final_law
 from specviz.timeline.steps import Card, Kind, Step, Tally, steps
 from specviz.timeline.text import Outcome, Row, Span, rows, spans
-from specviz.timeline.told import Formula
+from specviz.timeline.told import Formula, balance
 
 __all__ = [
     "LABEL",
@@ -29,6 +29,7 @@ __all__ = [
     "Tail",
     "Tally",
     "apart",
+    "balance",
     "draft_law",
     "final_law",
     "label",

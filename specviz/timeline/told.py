@@ -137,6 +137,30 @@ def drawn(round_: Round, final: FinalDraw) -> Told:
     return Told(title, caption.format(token=quoted(final.token, final.text), prob=numbers["prob"]), formula)
 
 
+def balance(round_: Round) -> str | None:
+    """Why the replacement of a rejected draft comes with probability p after all, in the numbers of its place.
+
+    As an accepted draft it comes with min(p, q), and as a replacement with (1 − β) × its residual probability, which
+    together is p. None where no residual was drawn, and in greedy runs.
+    Source: Leviathan et al. 2023 (arXiv 2211.17192), appendix A.1.
+    """
+    final = round_.final
+    if final is None or final.source != "residual" or final.target_gap is not None:
+        return None
+    drawn = next(c for c in final.candidates if c.token == final.token)
+    rejected = 1 - round_.nodes[round_.trials[-1].node].beta
+    return _(
+        "{token} comes as an accepted draft with min(p, q) = {kept}, and as a replacement with {rejected} × {share}, "
+        "where 1 − β = {rejected} is how often drafts fall here. Together: {p}, exactly p."
+    ).format(
+        token=quoted(final.token, final.text),
+        kept=number(min(drawn.target_prob, drawn.draft_prob)),
+        rejected=number(rejected),
+        share=number(final.prob),
+        p=number(drawn.target_prob),
+    )
+
+
 def emitted(round_: Round) -> Told:
     """What the round adds to the text."""
     a, n = len(round_.accepted), len(round_.emitted)

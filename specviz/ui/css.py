@@ -13,6 +13,7 @@ _NAMES = ("draft", "target", "accepted", "rejected", "resampled", "background", 
 _SHEET = """
 .stMainBlockContainer { padding: 4.25rem 2rem 2rem; max-width: 1720px; }
 .stMainBlockContainer > .stVerticalBlock { gap: 0.75rem; }
+@media (max-width: 640px) { .stMainBlockContainer { padding: 4.25rem 1rem 1rem; } }
 [data-testid="stStatusWidget"] { display: none; }
 [data-testid="stBaseButton-primary"]:is(*, :hover, :active, :focus) { background: var(--sv-target);
   border-color: var(--sv-target); color: var(--sv-background); }
@@ -28,6 +29,7 @@ _SHEET = """
 .sv-progress { margin: 0; color: var(--sv-muted); font-size: 0.875rem; font-variant-numeric: tabular-nums; }
 .sv-waiting { margin: 0; padding: 0.85rem 1rem; border-radius: 6px; background: var(--sv-surface);
   color: var(--sv-text); }
+[data-testid="stElementContainer"]:has(.sv-hidden) { position: absolute; }
 .sv-hidden { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
 .st-key-settings { row-gap: 0.375rem; }
 .st-key-settings > :has(textarea) { min-width: 16rem; flex: 1 1 16rem; }

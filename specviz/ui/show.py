@@ -171,7 +171,7 @@ def downloads(shown: runs.Shown) -> None:
         st.download_button(
             label,
             write,
-            file_name=f"specviz.{kind}",
+            file_name=f"specviz-{shown.id}.{kind}",
             mime=mime,
             on_click="ignore",
             key=f"{kind}_button",

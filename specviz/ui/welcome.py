@@ -45,7 +45,7 @@ def show() -> None:
             + escape(
                 _(
                     "A small draft model guesses a few tokens, a large target model checks them in one pass, "
-                    "and the text follows exactly the large model's law."
+                    "and the text comes out exactly as the large model alone would draw it."
                 )
             )
             + "</p>"
@@ -74,8 +74,10 @@ def _stage_and_tour() -> None:
                 width="stretch",
             )
             st.html(f'<p class="sv-told">{escape(each.told)}</p>')
+    if part is not None:
+        st.button(_("End the tour"), on_click=_look, args=(None,), key="tour_end")
 
 
-def _look(part: str) -> None:
+def _look(part: str | None) -> None:
     """A card of the tour was pressed: its part of the stage, or all of it when it was shown already."""
     state.put(state.PART, None if state.get(state.PART) == part else part)

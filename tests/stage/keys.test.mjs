@@ -18,6 +18,7 @@ test("keys and clickers ask for steps, rounds and ends", () => {
     ["Home", "first"],
     ["End", "last"],
     ["x", "rejection"],
+    ["n", "notes"],
     ["?", "help"],
   ]) {
     assert.equal(asked(press(key)).action, action);
@@ -25,7 +26,7 @@ test("keys and clickers ask for steps, rounds and ends", () => {
 });
 
 test("the keys of a talk are asked for in a talk only, and once while they are held", () => {
-  for (const [key, action] of Object.entries({ f: "fullScreen", B: "blank", d: "theme", n: "notes" })) {
+  for (const [key, action] of Object.entries({ f: "fullScreen", B: "blank", d: "theme" })) {
     assert.equal(asked(press(key)), null);
     assert.equal(asked(press(key), undefined, true).action, action);
     assert.equal(asked(press(key, { repeat: true }), undefined, true), null);

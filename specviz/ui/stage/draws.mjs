@@ -1,6 +1,7 @@
 // Panels of a draw: from the draft's law, from the target's (the bonus), or from the residual.
 
-import { h } from "./dom.mjs";
+import { h, setText } from "./dom.mjs";
+import { fill } from "./layout.mjs";
 import { makeLaw } from "./laws.mjs";
 import { makeStrip } from "./strip.mjs";
 
@@ -22,7 +23,8 @@ export function makeResidual(context) {
   const { w } = context;
   const law = makeLaw(context, ["p", "q", "left"], { overlaid: true });
   const strip = makeStrip(context, "residual");
-  const titles = h("div", { class: "titles" }, h("h3", { text: w.overlaid }), h("h3", { text: w.left_over }));
+  const left = h("h3");
+  const titles = h("div", { class: "titles" }, h("h3", { text: w.overlaid }), left);
   const keys = h(
     "p",
     { class: "keys note" },
@@ -36,6 +38,7 @@ export function makeResidual(context) {
       const judged = round.steps.findLast((s) => s.k === "judge");
       law.update(step, { rejected: judged.rows[judged.d][0] });
       strip.update(step, 4, w.draw);
+      setText(left, step.why ? fill(w.left_over, { rejected: step.rej }) : w.left_over_best);
     },
   };
 }

@@ -15,7 +15,7 @@ export function makeHelp({ w }) {
     ["F", w.key_full_screen, "in-talk"],
     ["B", w.key_blank, "in-talk"],
     ["D", w.key_theme, "in-talk"],
-    ["N", w.key_notes, "in-talk"],
+    ["N", w.key_notes],
     ["?", w.key_help],
   ];
   for (const [keys, told, where] of rows) {

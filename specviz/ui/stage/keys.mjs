@@ -12,9 +12,10 @@ const ACTIONS = {
   End: "last",
   x: "rejection",
   s: "picture",
+  n: "notes",
   "?": "help",
 };
-const TALK = { f: "fullScreen", b: "blank", d: "theme", n: "notes" };
+const TALK = { f: "fullScreen", b: "blank", d: "theme" };
 const TYPED = "input, select, textarea, [contenteditable]:not([contenteditable=false])";
 const OWN_KEYS =
   "[role=slider], [role=listbox], [role=option], [role=combobox], [role=textbox], [role=menu], [role=menuitem], " +

@@ -104,7 +104,6 @@ export class Stage {
     this.root.classList.toggle("talk", this.talk);
     for (const name of SPOTS) this.root.classList.toggle(`spot-${name}`, data.spot === name);
     this.root.classList.toggle("spot", Boolean(data.spot));
-    if (!this.talk) this.note(false);
     if (data.above !== undefined) this.root.style.setProperty("--above", `${data.above}px`);
     const fresh = other || payload.run !== this.run || payload.rounds.length < this.rounds.length;
     if (fresh) {
@@ -121,6 +120,7 @@ export class Stage {
     const start = data.start ? `${data.start}` : null;
     if (start !== this.startSeen || fresh) {
       if (data.start) this.at = { round: data.start[0], step: data.start[1] };
+      if (data.start && !fresh && this.clock.playing) this.pause(); // who is shown a place looks at it
       this.startSeen = start;
     }
     this.at = clampTo(this.rounds, this.at);
@@ -164,6 +164,7 @@ export class Stage {
 
   // By a wish of the viewer: a step on moves, everything else is a cut; all but playing rests.
   act(action, to) {
+    this.root.classList.remove("spot");
     switch (action) {
       case "toggle":
         return this.clock.playing ? this.pause() : this.play();

@@ -43,7 +43,9 @@ export function makeStrip({ w, motion }, kind) {
         motion.fall(marker, 500);
       }
       setText(word, step.rows[step.d][1]);
-      setText(note, step.g ? w.strip_greedy : w.strip_note);
+      setText(note, step.why ?? (step.g ? w.strip_greedy : w.strip_note));
+      setClass(note, step.why ? "sum" : "note");
+      if (step.why) motion.fade(note, 1900);
       motion.pop(chip, 1150);
     },
   };
