@@ -150,8 +150,8 @@ def balance(round_: Round) -> str | None:
     drawn = next(c for c in final.candidates if c.token == final.token)
     rejected = 1 - round_.nodes[round_.trials[-1].node].beta
     return _(
-        "{token} comes as an accepted draft with min(p, q) = {kept}, and as a replacement with {rejected} × {share}, "
-        "where 1 − β = {rejected} is how often drafts fall here. Together: {p}, exactly p."
+        "{token}: min(p, q) = {kept} as an accepted draft, plus {rejected} × {share} as a replacement "
+        "(drafts fall with 1 − β = {rejected}). Together {p}, exactly p."
     ).format(
         token=quoted(final.token, final.text),
         kept=number(min(drawn.target_prob, drawn.draft_prob)),
