@@ -162,7 +162,7 @@ def test_home_leads_to_a_run(browser, address):
 def test_the_tour_puts_a_ring_around_each_part(browser, address):
     with Visit(browser) as v:
         v.open(address)
-        tour = v.page.get_by_role("button", name=re.compile(r"^\d\. "))
+        tour = v.page.get_by_role("button", name=re.compile(r"^(▸ )?\d\. "))
         assert tour.count() == 6
         for i, part in enumerate(("head", "cards", "told", "panels", "text", "controls")):
             tour.nth(i).click()

@@ -27,8 +27,8 @@ _FEW = 4  # with fewer rounds of a run under way there is little to draw yet
 def follow(shown: runs.Shown, at: Position) -> None:
     """Everything that goes with where the stage stands."""
     trace, theme = shown.trace, shell.theme()
-    told = examples.told(shown.id) if shown.id in examples.NAMES else ""
-    st.html(f'<p class="sv-progress">{escape(progress(shown))}<br>{escape(told)}</p>{numbers_html(trace)}')
+    lines = [progress(shown), *([examples.told(shown.id)] if shown.id in examples.NAMES else [])]
+    st.html("".join(f'<p class="sv-progress">{escape(line)}</p>' for line in lines) + numbers_html(trace))
     if shown.running and len(trace.rounds) < _FEW:
         return  # the first round has to be on the stage at once
     round_ = trace.rounds[at.round]
