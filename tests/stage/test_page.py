@@ -245,6 +245,7 @@ def test_the_picked_token_stays_inside_the_panel_while_it_pops_up(browser, trace
         ((node.uniform, r.index, i) for r in trace.rounds for i, node in enumerate(r.nodes)),
         key=lambda found: found[0],
     )
+    early = next((n.uniform, r.index, i) for r in trace.rounds for i, n in enumerate(r.nodes) if 0.4 < n.uniform < 0.6)
     trace.to_html(tmp_path / "run.html")
     with Show(browser, tmp_path / "run.html", size=(1280, 720)) as show:
         show.jump(starts(trace)[late[1], late[2]] - 1)
@@ -256,6 +257,12 @@ def test_the_picked_token_stays_inside_the_panel_while_it_pops_up(browser, trace
         )
         assert late[0] > 0.9
         assert right < 0
+        middle = "e => { const b = e.getBoundingClientRect(); return b.left + b.width / 2; }"
+        show.jump(starts(trace)[early[1], early[2]])
+        panel = show.page.locator(".panel:not([hidden])")
+        line, flag = (panel.locator(which).evaluate(middle) for which in (".marker > i", ".flag"))
+        assert abs(line - flag) < 2  # u stands over its line
+        assert abs(line - panel.locator(".chip").evaluate(middle)) < 2  # and what it picks under it
 
 
 @pytest.mark.browser

@@ -39,7 +39,8 @@ export function makeStrip({ w, motion }, kind) {
         const at = valueOf(step.u);
         setText(flag, `u = ${step.u}`);
         marker.style.left = percent(at);
-        flag.style.translate = chip.style.translate = percent(-hang(at));
+        flag.style.transform = `translateX(${-100 * hang(at)}%)`;
+        chip.style.translate = percent(-hang(at));
         motion.fall(marker, 500);
       }
       setText(word, step.rows[step.d][1]);
