@@ -6,6 +6,7 @@ whatever a token holds: show them as text.
 
 from __future__ import annotations
 
+import re
 import zlib
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
@@ -19,6 +20,9 @@ from specviz.timeline import Law, Step, label, number
 
 SHOWN = 5  # rows of a law that the stage shows, of which a record holds so many; the tail holds the rest
 _LEAST = 0.001  # less than this is not told apart in rows and on cards
+_SENTENCES = ("t", "c", "f", "why")  # a step's title, caption and formula, and the sum of a replacement
+_VARIABLE = re.compile("(“[^”]*”|[0-9][0-9.×⁻⁰¹²³⁴⁵⁶⁷⁸⁹]*)")  # what differs from step to step: tokens and numbers
+_GAP = "\0"  # no caption holds one: labels make it visible
 _CARDS = {"absent": ".", "drafted": "d", "accepted": "a", "rejected": "r", "unjudged": "u"}
 
 
@@ -30,8 +34,9 @@ def payload(trace: Trace) -> dict[str, Any]:
     settings = (trace.target, trace.draft, trace.sampling, trace.seed, trace.draft_length)
     run = (*settings, trace.prompt, trace.prompt_tokens, trace.rounds[:1])
     rounds = []
+    texts: dict[str, int] = {}
     for told, tallies in _with_tallies(trace):
-        steps = [step | {"y": tally} for step, tally in zip(told["steps"], tallies, strict=True)]
+        steps = [_packed(step, texts) | {"y": tally} for step, tally in zip(told["steps"], tallies, strict=True)]
         rounds.append(told | {"steps": steps, "spans": []})
     for span in timeline.spans(trace):
         rounds[span.round]["spans"].append([span.text, span.step, span.outcome])
@@ -39,8 +44,22 @@ def payload(trace: Trace) -> dict[str, Any]:
         "run": f"{zlib.crc32(repr(run).encode('utf-8', 'backslashreplace')):08x}",
         "prompt": trace.prompt,
         "words": words(),
+        "texts": list(texts),
         "rounds": rounds,
     }
+
+
+def _packed(step: dict[str, Any], texts: dict[str, int]) -> dict[str, Any]:
+    """The step with its sentences as [which text, what stands in its gaps ...]: each text is sent once.
+
+    The wire's compression looks back 4 KB, less than a round is long, and would send the same words with every round.
+    """
+    packed = {}
+    for name in _SENTENCES:
+        if name in step:
+            parts = _VARIABLE.split(step[name])
+            packed[name] = [texts.setdefault(_GAP.join(parts[::2]), len(texts)), *parts[1::2]]
+    return step | packed
 
 
 def _with_tallies(trace: Trace) -> Iterable[tuple[dict[str, Any], list[list[str]]]]:

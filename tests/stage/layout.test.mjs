@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 
 import { lowered } from "../../specviz/ui/stage/dom.mjs";
-import { aside, cells, fill, fit, hang, legible, longest, stretches, valueOf } from "../../specviz/ui/stage/layout.mjs";
+import { aside, cells, fill, fit, hang, legible, longest, stretches, unpacked, valueOf } from "../../specviz/ui/stage/layout.mjs";
 
 test("text is at least 24 pixels on a projector of 1920 x 1080, and shrinks with the window", () => {
   assert.ok(fit(1920, 1080, true).size * 0.9 >= 24);
@@ -91,4 +91,10 @@ test("a name moves to the middle of the wider side of a marker that would cross 
   assert.equal(aside(0.2, 0.3, 1), 0);
   assert.equal(aside(0.75, 0.5, 1), 0.25); // as wide on both sides: to the right
   assert.equal(aside(0.875, 0.5, 1), -0.125);
+});
+
+test("sentences are put together from texts and gaps", () => {
+  const round = { i: 0, steps: [{ k: "x", t: [0], c: [1, "“a”", "0.5"], f: [2, "1"] }] };
+  const [step] = unpacked(round, ["Verify", "It is \0 with \0.", "\0"]).steps;
+  assert.deepEqual(step, { k: "x", t: "Verify", c: "It is “a” with 0.5.", f: "1" });
 });

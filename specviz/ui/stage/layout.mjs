@@ -87,3 +87,14 @@ export function aside(marker, from, to) {
 export function fill(template, values) {
   return template.replace(/\{(\w+)\}/g, (whole, name) => (name in values ? String(values[name]) : whole));
 }
+
+// A round as it is sent, with its sentences put together: [which text, what stands in its gaps ...] -> the sentence.
+export function unpacked(round, texts) {
+  const whole = ([which, ...gaps]) => texts[which].split("\0").map((part, i) => part + (gaps[i] ?? "")).join("");
+  const steps = round.steps.map((step) => {
+    const told = { ...step };
+    for (const name of ["t", "c", "f", "why"]) if (step[name]) told[name] = whole(step[name]);
+    return told;
+  });
+  return { ...round, steps };
+}

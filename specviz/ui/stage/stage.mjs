@@ -10,7 +10,7 @@ import { makeHead } from "./head.mjs";
 import { makeHelp } from "./help.mjs";
 import { makeJudge } from "./judge.mjs";
 import { listen, listenToTouch } from "./keys.mjs";
-import { fit } from "./layout.mjs";
+import { fit, unpacked } from "./layout.mjs";
 import { Motion } from "./motion.mjs";
 import { makeEmit, makeVerify } from "./passes.mjs";
 import { isDark, savePicture } from "./picture.mjs";
@@ -112,7 +112,7 @@ export class Stage {
       this.at = { round: 0, step: 0 };
       this.text.reset(payload.prompt);
     }
-    const added = payload.rounds.slice(this.rounds.length);
+    const added = payload.rounds.slice(this.rounds.length).map((round) => unpacked(round, payload.texts));
     this.rounds.push(...added);
     this.starts = offsets(this.rounds);
     this.text.extend(added);
