@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from specviz.i18n import _
+from specviz.timeline import outcome_name
 
 
 def words() -> dict[str, str]:
@@ -32,11 +33,11 @@ def words() -> dict[str, str]:
         "cards": _("The tokens of this round"),
         "absent": _("to be drafted"),
         "drafted": _("drafted"),
-        "accepted": _("accepted"),
-        "rejected": _("rejected"),
-        "unjudged": _("never judged"),
-        "resampled": _("resampled"),
-        "bonus": _("bonus"),
+        "accepted": outcome_name("accepted"),
+        "rejected": outcome_name("rejected"),
+        "unjudged": outcome_name("unjudged"),
+        "resampled": outcome_name("resampled"),
+        "bonus": outcome_name("bonus"),
         "waiting": _("one more token"),
         "q": _("draft q"),
         "p": _("target p"),

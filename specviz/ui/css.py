@@ -49,7 +49,7 @@ _SHEET = """
   text-align: right; white-space: nowrap; }
 .sv-table .sv-left { text-align: left; }
 .sv-table tr.sv-final td { border-top: 2px solid var(--sv-muted); }
-.sv-table tr.sv-unjudged { color: var(--sv-muted); }
+.sv-table tr.sv-unjudged-row { color: var(--sv-muted); }
 .sv-chip { display: inline-block; padding: 0 0.4rem; border: 2px solid var(--sv-line); border-radius: 5px;
   font-family: "Source Code Pro", ui-monospace, monospace; font-size: 0.875rem;
   white-space: pre; unicode-bidi: isolate; }

@@ -45,7 +45,7 @@ def _row_html(row: Row, *, alone: bool) -> str:
     cells = "".join(f"<td>{'' if value is None else escape(number(value))}</td>" for value in numbers)
     final = " sv-final" if row.outcome in ("resampled", "bonus") else ""
     return (
-        f'<tr class="sv-row sv-{row.outcome}-row{final}"><td class="sv-left">{row.position}</td>'
+        f'<tr class="sv-{row.outcome}-row{final}"><td class="sv-left">{row.position}</td>'
         f'<td class="sv-left">{chip}</td>'
         f'<td class="sv-left">{MARKS[row.outcome]} {escape(outcome_name(row.outcome, alone=alone))}</td>{cells}</tr>'
     )

@@ -225,7 +225,9 @@ def _keep(kept: Player | Shown) -> None:
     with _lock:
         _kept[kept.id] = kept
         while len(_kept) > KEPT:
-            ended = (id for id, one in _kept.items() if not (isinstance(one, Player) and one.running))
+            ended = (
+                id for id, one in _kept.items() if not (isinstance(one, Player) and one.running) and one is not kept
+            )
             oldest = _kept.pop(next(ended, next(iter(_kept))))
             if isinstance(oldest, Player):
                 oldest.stop()
