@@ -16,7 +16,7 @@ from specviz.figures.acceptance import acceptance_figure
 from specviz.figures.alpha import alpha_figure
 from specviz.figures.laws import ROWS, law_figure
 from specviz.figures.lengths import lengths_figure
-from specviz.figures.small import whole_steps
+from specviz.figures.panel import whole_steps
 from specviz.records import Candidate
 from specviz.timeline import Law, Tail, number
 from tests.test_decoding import GREEDY, always, toy_pair

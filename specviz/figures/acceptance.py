@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 
 from specviz import measure
 from specviz.figures import style
-from specviz.figures.small import blank_figure, small_layout, whole_steps
+from specviz.figures.panel import blank_figure, panel_layout, whole_steps
 from specviz.figures.style import Theme
 from specviz.i18n import _
 from specviz.measure import Rate
@@ -32,7 +32,7 @@ def acceptance_figure(trace: Trace, *, theme: Theme = "light") -> go.Figure:
         return blank_figure(title, _("No draft has been judged."), theme=theme)
     colours = style.palette(theme)
     depths = [p.depth for p in places]
-    layout = small_layout(theme, title, _("place i"), "")
+    layout = panel_layout(theme, title, _("place i"), "")
     layout["xaxis"] |= {"range": [0.5, depths[-1] + 0.5], "tick0": 1, "dtick": whole_steps(depths[-1])}
     layout["yaxis"] |= {"range": [0, 1.04], "dtick": 0.25}
     return go.Figure(

@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 
 from specviz import measure
 from specviz.figures import style
-from specviz.figures.small import blank_figure, small_layout, whole_steps
+from specviz.figures.panel import blank_figure, panel_layout, whole_steps
 from specviz.figures.style import MARKS, Theme
 from specviz.i18n import _
 from specviz.measure import Mean
@@ -35,7 +35,7 @@ def alpha_figure(trace: Trace, *, round: int | None = None, theme: Theme = "ligh
         )
     else:
         title = _("α̂ over the rounds: {alpha}").format(alpha=number(final))
-    layout = small_layout(theme, title, _("round"), "")
+    layout = panel_layout(theme, title, _("round"), "")
     layout["xaxis"] |= {"range": [0.5, n_rounds + 0.5], "tick0": 0, "dtick": whole_steps(n_rounds)}
     layout["yaxis"] |= {"range": [0, 1.04], "dtick": 0.25}
     flat = {"color": colours.target, "width": 1, "dash": "dot"}

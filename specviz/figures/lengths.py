@@ -6,7 +6,7 @@ import plotly.graph_objects as go
 
 from specviz import measure, theory
 from specviz.figures import style
-from specviz.figures.small import blank_figure, small_layout, whole_steps
+from specviz.figures.panel import blank_figure, panel_layout, whole_steps
 from specviz.figures.style import Theme
 from specviz.i18n import _
 from specviz.records import Trace
@@ -36,7 +36,7 @@ def lengths_figure(trace: Trace, *, theme: Theme = "light") -> go.Figure:
         for n, share, predicted in zip(lengths, shares, law, strict=True)
     ]
     common = {"x": list(lengths), "customdata": hover, "hovertemplate": "%{customdata}<extra></extra>"}
-    layout = small_layout(theme, _("Tokens per target pass (N), rounds: {n}").format(n=n_rounds), "n", "")
+    layout = panel_layout(theme, _("Tokens per target pass (N), rounds: {n}").format(n=n_rounds), "n", "")
     layout["xaxis"] |= {"range": [0.4, longest + 0.6], "tick0": 1, "dtick": whole_steps(longest, 10)}
     layout["yaxis"] |= {"range": [0, top], "tickformat": ".0%", "nticks": 5}
     layout["shapes"] = [_upright(mean, top, colours.target, "solid"), _upright(expected, top, colours.text, "dash")]

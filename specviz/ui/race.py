@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from html import escape
 from itertools import groupby
 
-from specviz.figures.small import whole_steps
+from specviz.figures.panel import whole_steps
 from specviz.i18n import _
 from specviz.race import Lane, Moment, Race, Segment, Share
 from specviz.timeline import number

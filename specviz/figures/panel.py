@@ -1,4 +1,4 @@
-"""What the small side views share: a short title, a legend under it, and a sentence where there is nothing to draw."""
+"""What most figures share: a short title, a legend under it, and a sentence where there is nothing to draw."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ import plotly.graph_objects as go
 from specviz.figures import style
 from specviz.figures.style import Theme
 
-HEIGHT = 260  # pixels; three of these stand side by side, each some 430 wide
+SMALL, LARGE = 260, 380  # pixels; three small ones stand side by side, each some 430 wide; a large one has the page
 _TOP, _LEFT, _RIGHT, _BOTTOM = 70, 44, 12, 40  # room for the title and a legend of two lines, ticks, an axis title
 _EDGE, _TITLE = 6, 26  # where the words begin; the legend stands under the title
 
 
-def small_layout(theme: Theme, title: str, x: str, y: str) -> dict[str, Any]:
-    """Layout of a side view with these words; a title of up to 44 characters fits 330 pixels."""
+def panel_layout(theme: Theme, title: str, x: str, y: str, *, height: int = SMALL) -> dict[str, Any]:
+    """Layout of a figure with these words; a title of up to 44 characters fits 330 pixels."""
     layout = style.layout(theme)
     ticks = {"tickfont": {"size": 12}, "ticks": "", "automargin": False}
     named = {"font": {"size": 12, "color": style.palette(theme).muted}, "standoff": 4}
     return layout | {
-        "height": HEIGHT,
+        "height": height,
         "margin": {"l": _LEFT, "r": _RIGHT, "t": _TOP, "b": _BOTTOM},
         "xaxis": layout["xaxis"] | ticks | {"title": {"text": x} | named, "showgrid": False},
         "yaxis": layout["yaxis"] | ticks | {"title": {"text": y} | named},
@@ -31,7 +31,7 @@ def small_layout(theme: Theme, title: str, x: str, y: str) -> dict[str, Any]:
             "x": 0,
             "xanchor": "left",
             "yref": "container",
-            "y": 1 - _TITLE / HEIGHT,
+            "y": 1 - _TITLE / height,
             "yanchor": "top",
             "bgcolor": "rgba(0,0,0,0)",
             "font": {"size": 12},
@@ -43,7 +43,7 @@ def small_layout(theme: Theme, title: str, x: str, y: str) -> dict[str, Any]:
     }
 
 
-def blank_figure(title: str, sentence: str, *, theme: Theme) -> go.Figure:
+def blank_figure(title: str, sentence: str, *, theme: Theme, height: int = SMALL) -> go.Figure:
     """No axes, one sentence: there is nothing to draw, and why."""
     layout = style.layout(theme)
     hidden = {"visible": False, "range": [0, 1], "fixedrange": True}
@@ -51,7 +51,7 @@ def blank_figure(title: str, sentence: str, *, theme: Theme) -> go.Figure:
     return go.Figure(
         layout=layout
         | {
-            "height": HEIGHT,
+            "height": height,
             "xaxis": hidden,
             "yaxis": hidden,
             "title": _title(title),

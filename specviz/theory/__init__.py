@@ -1,0 +1,45 @@
+"""What the formulas predict: acceptance, tokens per target pass, speed-up, the best draft length.
+
+p is the target's law and q the draft's. alpha (α) is the acceptance rate, K the draft length, and c = T_p/T_q the cost
+ratio: the time of a target pass over that of a draft pass. Leviathan's c is the inverse, T_q/T_p.
+
+All but `alpha` and its neighbours assume that acceptances are independent with one rate, and that a pass over K + 1
+positions costs what a pass over one does. Both are idealisations; `specviz.measure` shows the real run beside them.
+
+Every function takes numbers or arrays, which broadcast, and answers with a Python number when all were numbers.
+Each raises ConfigError when an argument is out of the range that its docstring states.
+"""
+
+from specviz.theory.checks import check_laws
+from specviz.theory.laws import alpha, kl_divergence, residual, total_variation
+from specviz.theory.speed import (
+    best_draft_length,
+    best_draft_length_continuous,
+    break_even_alpha,
+    crude_draft_length,
+    guaranteed_speedup,
+    operations,
+    round_time,
+    speedup,
+    stationary_residual,
+)
+from specviz.theory.tokens import expected_tokens, tokens_law
+
+__all__ = [
+    "alpha",
+    "best_draft_length",
+    "best_draft_length_continuous",
+    "break_even_alpha",
+    "check_laws",
+    "crude_draft_length",
+    "expected_tokens",
+    "guaranteed_speedup",
+    "kl_divergence",
+    "operations",
+    "residual",
+    "round_time",
+    "speedup",
+    "stationary_residual",
+    "tokens_law",
+    "total_variation",
+]
