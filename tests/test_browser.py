@@ -24,7 +24,7 @@ pytestmark = pytest.mark.browser
 
 ROOT = Path(__file__).parents[1]
 PATIENCE_S = 120  # models load, and two cores may be shared
-EXPECTED = re.compile(r"/(watch|talk)/_stcore/(health|host-config)$")  # sought under a deep link's path first: 404
+EXPECTED = re.compile(r"/[a-z]+/_stcore/(health|host-config)$")  # sought under a deep link's path first: 404
 
 HOSTILE_APP = f"""
 import sys

@@ -22,6 +22,8 @@ ALLOWED = {
     "recording": {"records", "sampling", "models"},
     "decoding": {"records", "sampling", "drafters", "models", "recording"},
     "exact": {"records", "sampling", "theory", "models"},
+    "simulation": {"records", "sampling", "theory", "exact", "simulation"},
+    "byhand": {"records", "sampling", "theory", "recording", "models"},  # a round of given numbers, recorded as any
     "measure": {"records", "theory"},
     "race": {"records", "measure", "timeline"},
     "files": set(),
@@ -29,7 +31,7 @@ ALLOWED = {
     "replay": {"records", "timeline", "replay", "files"},
     "examples": {"records", "export", "examples"},
     "examples.__main__": {"__init__", "examples"},  # decodes anew, with the public names of specviz
-    "figures": {"records", "measure", "theory", "exact", "timeline", "figures"},
+    "figures": {"records", "measure", "theory", "exact", "simulation", "timeline", "figures"},
     "ui": {"*"},
     "cli": {"*"},
     "__init__": {"*"},

@@ -14,14 +14,16 @@ _TOP, _LEFT, _RIGHT, _BOTTOM = 70, 44, 12, 40  # room for the title and a legend
 _EDGE, _TITLE = 6, 26  # where the words begin; the legend stands under the title
 
 
-def panel_layout(theme: Theme, title: str, x: str, y: str, *, height: int = SMALL) -> dict[str, Any]:
+def panel_layout(
+    theme: Theme, title: str, x: str, y: str, *, height: int = SMALL, legend: bool = True
+) -> dict[str, Any]:
     """Layout of a figure with these words; a title of up to 44 characters fits 330 pixels."""
     layout = style.layout(theme)
     ticks = {"tickfont": {"size": 12}, "ticks": "", "automargin": False}
     named = {"font": {"size": 12, "color": style.palette(theme).muted}, "standoff": 4}
     return layout | {
         "height": height,
-        "margin": {"l": _LEFT, "r": _RIGHT, "t": _TOP, "b": _BOTTOM},
+        "margin": {"l": _LEFT, "r": _RIGHT, "t": _TOP if legend else _TITLE + 10, "b": _BOTTOM},
         "xaxis": layout["xaxis"] | ticks | {"title": {"text": x} | named, "showgrid": False},
         "yaxis": layout["yaxis"] | ticks | {"title": {"text": y} | named},
         "title": _title(title),
@@ -38,7 +40,7 @@ def panel_layout(theme: Theme, title: str, x: str, y: str, *, height: int = SMAL
             "itemclick": False,
             "itemdoubleclick": False,
         },
-        "showlegend": True,
+        "showlegend": legend,
         "hovermode": "closest",
     }
 

@@ -87,8 +87,11 @@ def inert(data: object) -> str:
 
 
 @cache
-def script() -> str:
-    """The stage's modules as one: what they import comes before them, and the lines that import are gone."""
+def script(entry: str = "main") -> str:
+    """The stage's modules as one: what they import comes before them, and the lines that import are gone.
+
+    entry: the module to begin with, of those in `ui/stage/`.
+    """
     joined: list[str] = []
     seen: set[str] = set()
 
@@ -100,7 +103,7 @@ def script() -> str:
                 add(needed)
             joined.append(_EXPORT.sub("", _IMPORT.sub("", source)).strip())
 
-    add("main")
+    add(entry)
     return "\n".join(joined)
 
 

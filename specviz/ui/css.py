@@ -65,6 +65,10 @@ _SHEET = """
   color: var(--sv-text); }
 .sv-lead { font-size: 1.0625rem; line-height: 1.4; margin: 0.25rem 0 0; color: var(--sv-text); }
 .sv-told { margin: 0.25rem 0 0; font-size: 0.875rem; line-height: 1.35; color: var(--sv-muted); }
+.sv-answer { margin: 0 0 0.5rem; font-size: 1.125rem; line-height: 1.4; color: var(--sv-text); }
+[class*="_save"] > * button { min-height: 0; padding: 0.2rem 0.6rem; font-size: 0.875rem; }
+.sv-foot { margin: 0.35rem 0 0; font-size: 0.875rem; line-height: 1.4; color: var(--sv-muted); }
+.sv-foot b { color: var(--sv-text); }
 .st-key-welcome a { background: var(--sv-surface); border: 1px solid var(--sv-line); border-radius: 6px;
   padding: 0.4rem 0.9rem; }
 .st-key-welcome a p { color: var(--sv-text); font-weight: 600; }

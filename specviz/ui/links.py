@@ -13,9 +13,22 @@ from specviz.ui import state
 _PAGES = Path(__file__).parents[2] / "pages"
 
 
-def pages() -> list[Any]:
-    """Every page, in the order of the navigation."""
-    return [home(), watch(), talk()]
+def pages() -> dict[str, list[Any]]:
+    """Every page by its part of the navigation, in order."""
+    return {
+        "": [home(), watch(), talk()],
+        _("Calculators"): [
+            _page("acceptance", _("α from two laws")),
+            _page("tokens", _("E[N], tokens per pass")),
+            _page("length", _("Best K")),
+            _page("drafts", _("Which draft?")),
+        ],
+        _("Labs"): [
+            _page("hand", _("One round by hand")),
+            _page("lossless", _("Lossless or not?")),
+            _page("rounds", _("Rounds of the last run")),
+        ],
+    }
 
 
 def home() -> Any:
@@ -23,11 +36,16 @@ def home() -> Any:
 
 
 def watch() -> Any:
-    return st.Page(_PAGES / "watch.py", title=_("Watch"), url_path="watch")
+    return _page("watch", _("Watch"))
 
 
 def talk() -> Any:
-    return st.Page(_PAGES / "talk.py", title=_("Talk"), url_path="talk")
+    return _page("talk", _("Talk"))
+
+
+def _page(stem: str, title: str) -> Any:
+    """A page whose address is its file's stem, as Streamlit wants it for a deep link to a fresh server."""
+    return st.Page(_PAGES / f"{stem}.py", title=title, url_path=stem)
 
 
 def asked() -> tuple[str, tuple[int, int] | None] | None:

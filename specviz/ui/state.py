@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from typing import Any
 
 import streamlit as st
@@ -36,6 +37,13 @@ PAGE = "page"  # the page that was drawn last
 EXAMPLE = "example"  # the recorded run that is being chosen
 UPLOAD = "upload"  # the file that was opened last
 
+# The inputs of calculators and labs: each is the key of a widget, and its name in the address.
+ALPHA = "alpha"
+K = "K"
+COST_RATIO = "c"
+
+KEPT = "kept"  # their last values by key, for when the reader comes back to a page
+
 RACED = "raced"  # the run whose race was played last, and how many were
 PART = "part"  # the part of the stage that the tour on Home shows, or None
 
@@ -61,13 +69,14 @@ _AT_FIRST: dict[str, Any] = {
     PAGE: None,
     RACED: ("", 0),
     PART: None,
+    KEPT: {},
 }
 
 
 def begin() -> None:
     """Fill in what is missing, so that every page can be the first one."""
     for key, value in _AT_FIRST.items():
-        st.session_state.setdefault(key, value)
+        st.session_state.setdefault(key, copy(value))
 
 
 def get(key: str) -> Any:

@@ -1,0 +1,5 @@
+"""Length: the best draft length K."""
+
+from specviz.ui.calculators import length
+
+length.show()

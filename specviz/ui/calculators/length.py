@@ -1,0 +1,7 @@
+"""To come."""
+
+from specviz.ui import question
+
+
+def show() -> None:
+    question.begin("length", title="length", lead="")

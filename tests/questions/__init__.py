@@ -1,0 +1,1 @@
+"""The calculators and labs, page by page, without a browser."""
