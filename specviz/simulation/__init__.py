@@ -1,1 +1,1 @@
-"""Rounds drawn at random in bulk, beside the formulas and the exact laws: whole arrays at once, from a seeded generator."""
+"""Rounds drawn at random in bulk, beside formulas and exact laws: whole arrays at once, from a seeded generator."""
