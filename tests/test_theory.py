@@ -264,6 +264,24 @@ def test_the_guarantee_is_leviathans_in_our_c(a, c):
     assert theory.guaranteed_speedup(a, c) == pytest.approx((1 + a) / (1 + 1 / c), rel=1e-15)
 
 
+@any_law
+@given(st.floats(0, 1), st.floats(0.1, 1e3), st.floats(0, 0.5), st.integers(0, 40))
+def test_a_dearer_check_acts_as_a_dearer_draft(a, c, s, k):
+    round_in_target_passes = 1 + s * k + k / c
+    with_it = theory.with_surcharge(c, s)
+    assert theory.speedup(a, with_it, k) == pytest.approx(theory.expected_tokens(a, k) / round_in_target_passes)
+    assert theory.break_even_alpha(with_it) == pytest.approx(1 / c + s)
+    assert with_it <= c * (1 + 1e-15)
+    assert theory.best_draft_length(a, with_it) <= theory.best_draft_length(a, c)
+
+
+def test_a_surcharge_by_hand_and_at_its_ends():
+    assert theory.with_surcharge(10, 0.1) == 5
+    assert theory.with_surcharge(8, 0) == 8
+    assert theory.with_surcharge(np.inf, 0.25) == 4
+    assert theory.with_surcharge(np.inf, 0) == np.inf
+
+
 # The best draft length
 
 
@@ -361,6 +379,7 @@ A, C, K = np.array([0, 0.3, 0.9, 1]), np.array([[1.5], [20], [1e6]]), np.array([
         (theory.round_time, (A, C, K)),
         (theory.speedup, (A, C, K)),
         (theory.guaranteed_speedup, (A, C)),
+        (theory.with_surcharge, (C, A)),
         (theory.break_even_alpha, (C,)),
         (theory.best_draft_length, (A, C)),
         (theory.best_draft_length_continuous, (A, C)),
@@ -411,6 +430,8 @@ def test_laws_come_in_stacks_too():
         (lambda: theory.round_time(-1, 1, 3), "target_s must be a finite number of seconds, at least 0, got -1.0"),
         (lambda: theory.round_time(1, np.inf, 3), "draft_s must be a finite number of seconds, at least 0, got inf"),
         (lambda: theory.operations(0.5, 3, -1), "operation_ratio must be finite and at least 0, got -1.0"),
+        (lambda: theory.with_surcharge(10, -0.1), "surcharge must be finite and at least 0, got -0.1"),
+        (lambda: theory.with_surcharge(0, 0.1), "cost_ratio (c = T_p/T_q) must be positive, got 0.0"),
         (lambda: theory.best_draft_length(0.5, 10, 0), "limit must be a whole number of at least 1, got 0"),
         (lambda: theory.best_draft_length_continuous(0.5, 0.5), "cost_ratio (c = T_p/T_q) must be at least 1: a draft"),
         (lambda: theory.crude_draft_length(0.5, 0.5), "a draft slower than the target never pays, got 0.5"),

@@ -22,6 +22,7 @@ from specviz.theory.speed import (
     round_time,
     speedup,
     stationary_residual,
+    with_surcharge,
 )
 from specviz.theory.tokens import expected_tokens, tokens_law
 
@@ -42,4 +43,5 @@ __all__ = [
     "stationary_residual",
     "tokens_law",
     "total_variation",
+    "with_surcharge",
 ]

@@ -39,6 +39,21 @@ def speedup(alpha: npt.ArrayLike, cost_ratio: npt.ArrayLike, draft_length: npt.A
     return plain(_speedup(*read(alpha=alpha, cost_ratio=cost_ratio, draft_length=draft_length)))
 
 
+def with_surcharge(cost_ratio: npt.ArrayLike, surcharge: npt.ArrayLike) -> Numbers:
+    """c / (1 + c s), a cost ratio c' with 1/c' = 1/c + s: what the formulas take when a longer target pass costs more.
+
+    Where the target's pass over K + 1 positions takes T_p (1 + s K), a round takes T_p (1 + K (1/c + s)). So a dearer
+    check acts exactly as a dearer draft does: speed-up, K* and the break-even α are those of c'.
+
+    cost_ratio: c = T_p/T_q > 0, infinite for a draft that costs nothing. surcharge: s >= 0, the share of a plain target
+    pass that each further position costs; (pass_ratio - 1) / K of `measure.compare`.
+    Source: Leviathan et al. 2023 (arXiv 2211.17192), proof of Theorem 3.8, with T_p(L + K) in the place of T_p.
+    """
+    c, s = read(cost_ratio=cost_ratio, surcharge=surcharge)
+    with np.errstate(divide="ignore"):  # a draft and a check that cost nothing: c' is infinite
+        return plain(1.0 / (1.0 / c + s))
+
+
 def guaranteed_speedup(alpha: npt.ArrayLike, cost_ratio: npt.ArrayLike) -> Numbers:
     """(1 + α) c / (1 + c): what K = 1 gives, so the best K gives at least this. Above 1 exactly when α > 1/c.
 
