@@ -20,6 +20,7 @@ check: .venv/dev.stamp
 
 bench: .venv/run.stamp
 	$(BIN)/python -m benchmarks.peers
+	$(BIN)/python -m benchmarks.pages
 
 examples: .venv/run.stamp
 	$(BIN)/python -m specviz.examples
