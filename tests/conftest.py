@@ -1,4 +1,4 @@
-"""What several test modules need: the bundled pair, loaded once, and one torch thread per test process."""
+"""What several test modules need: the bundled pair and two runs of it, a Chromium, one torch thread per process."""
 
 import os
 
@@ -9,6 +9,8 @@ import pytest
 from hypothesis import settings
 
 import specviz as sv
+from benchmarks.browser import FLAGS, chromium
+from tests.stage.shows import long_run, missing, short_run
 
 settings.register_profile("specviz", deadline=None, derandomize=True)  # a shared machine is slow now and then
 settings.load_profile("specviz")
@@ -17,3 +19,23 @@ settings.load_profile("specviz")
 @pytest.fixture(scope="session")
 def pair() -> sv.Pair:
     return sv.load_pair()
+
+
+@pytest.fixture(scope="session")
+def trace(pair):
+    return short_run(pair)
+
+
+@pytest.fixture(scope="session")
+def long_trace(pair):
+    return long_run(pair)
+
+
+@pytest.fixture(scope="session")
+def browser():
+    playwright = pytest.importorskip("playwright.sync_api", reason="needs the playwright package")
+    path = chromium() or missing("chromium")
+    with playwright.sync_playwright() as p:
+        browser = p.chromium.launch(executable_path=path, args=FLAGS)
+        yield browser
+        browser.close()

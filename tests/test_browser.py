@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 import specviz as sv
-from benchmarks.browser import FLAGS, chromium, serving
+from benchmarks.browser import chromium, serving
 from specviz import examples
 from specviz.timeline import number
 from tests.stage.shows import missing
@@ -34,15 +34,6 @@ from tests.test_pages import hostile_pair
 pairs.load = lambda draft: hostile_pair()
 shell.navigate().run()
 """
-
-
-@pytest.fixture(scope="module")
-def browser():
-    path = chromium() or missing("chromium")
-    with playwright.sync_playwright() as p:
-        browser = p.chromium.launch(executable_path=path, args=FLAGS)
-        yield browser
-        browser.close()
 
 
 @pytest.fixture(scope="module")

@@ -20,20 +20,10 @@ import specviz as sv
 from specviz import replay, timeline
 from specviz.figures.style import PALETTES
 from specviz.replay.words import words
-from tests.stage.shows import HOSTILE, first_rounds, hostile_trace, long_run, missing, short_run
+from tests.stage.shows import HOSTILE, first_rounds, hostile_trace, missing
 
 ROOT = Path(__file__).parents[1]
 STAGE = ROOT / "specviz" / "ui" / "stage"
-
-
-@pytest.fixture(scope="module")
-def trace(pair):
-    return short_run(pair)
-
-
-@pytest.fixture(scope="module")
-def long_trace(pair):
-    return long_run(pair)
 
 
 def wire(trace):
@@ -218,14 +208,20 @@ def test_no_file_of_the_stage_is_longer_than_300_lines():
             assert len(path.read_text(encoding="utf-8").splitlines()) <= 300, path
 
 
-def test_the_joined_script_has_every_module_once_and_no_name_twice():
-    script = replay.script()
-    assert not re.search(r"^(import|export) ", script, re.MULTILINE)
-    names = re.findall(r"^(?:async )?(?:const|let|function|class) (\w+)", script, re.MULTILINE)
-    assert len(names) == len(set(names))
-    for path in STAGE.glob("*.mjs"):
-        first = re.search(r"^export (?:async )?(?:const|function|class) (\w+)", path.read_text(), re.MULTILINE)
-        assert first[1] in names, path
+def test_the_joined_scripts_have_every_module_once_and_no_name_twice():
+    sources = {path.stem: path.read_text(encoding="utf-8") for path in STAGE.glob("*.mjs")}
+    needed = set(re.findall(r'from "\./([a-z]+)\.mjs"', "".join(sources.values())))
+    joined = set()
+    for entry in sources.keys() - needed:
+        script = replay.script(entry)
+        assert not re.search(r"^(import|export) ", script, re.MULTILINE)
+        names = re.findall(r"^(?:async )?(?:const|let|function|class) (\w+)", script, re.MULTILINE)
+        assert len(names) == len(set(names)), entry
+        joined |= set(names)
+    assert "main" in sources.keys() - needed
+    for name, source in sources.items():
+        first = re.search(r"^export (?:async )?(?:const|function|class) (\w+)", source, re.MULTILINE)
+        assert first[1] in joined, name
 
 
 def test_the_code_never_makes_markup_of_text():
