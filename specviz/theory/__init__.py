@@ -11,6 +11,13 @@ Each raises ConfigError when an argument is out of the range that its docstring 
 """
 
 from specviz.theory.checks import check_laws
+from specviz.theory.drafts import (
+    Standing,
+    alpha_for_speedup,
+    best_speedup,
+    cost_ratio_for_speedup,
+    rank_drafts,
+)
 from specviz.theory.laws import alpha, kl_divergence, residual, total_variation
 from specviz.theory.speed import (
     best_draft_length,
@@ -27,16 +34,21 @@ from specviz.theory.speed import (
 from specviz.theory.tokens import expected_tokens, tokens_law
 
 __all__ = [
+    "Standing",
     "alpha",
+    "alpha_for_speedup",
     "best_draft_length",
     "best_draft_length_continuous",
+    "best_speedup",
     "break_even_alpha",
     "check_laws",
+    "cost_ratio_for_speedup",
     "crude_draft_length",
     "expected_tokens",
     "guaranteed_speedup",
     "kl_divergence",
     "operations",
+    "rank_drafts",
     "residual",
     "round_time",
     "speedup",
