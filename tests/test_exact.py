@@ -390,7 +390,7 @@ def test_a_decoder_with_a_subtler_fault_is_biased_too(mutant, monkeypatch):
 
 
 def test_the_enumeration_trusts_no_theorem(monkeypatch):
-    monkeypatch.setattr(exact, "residual", lambda p, _q: p)
+    monkeypatch.setattr(exact.position, "residual", lambda p, _q: p)
     assert exact.sequence_total_variation(SMALL.enumerated(), SMALL.target_law) > 0.1
 
 

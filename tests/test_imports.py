@@ -21,9 +21,11 @@ ALLOWED = {
     "drafters": {"records", "sampling", "models", "drafters"},
     "recording": {"records", "sampling", "models"},
     "decoding": {"records", "sampling", "drafters", "models", "recording"},
-    "exact": {"records", "sampling", "theory", "models"},
+    "exact": {"records", "sampling", "theory", "models", "exact"},
     "simulation": {"records", "sampling", "theory", "exact", "simulation"},
     "byhand": {"records", "sampling", "theory", "recording", "models"},  # a round of given numbers, recorded as any
+    "numerals": {"timeline"},  # numbers as a reader writes them
+    "exercise": {"records", "sampling", "byhand", "numerals", "timeline", "exercise"},
     "measure": {"records", "theory"},
     "race": {"records", "measure", "timeline"},
     "files": set(),

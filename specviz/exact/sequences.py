@@ -1,76 +1,25 @@
-"""Exact laws by enumeration: what an accept rule really emits, for one position and for whole sequences.
-
-Nothing here samples and nothing trusts the theorem: every draft and every judgement is followed with its probability,
-by the very `accept_prob` and `residual` that the decoder uses. The broken rules stand beside the exact one, so that
-their bias is a number and not an opinion.
-
-p is the target's law and q the draft's.
-"""
+"""Whole sequences by enumeration: the law of the text that speculation writes, round after round."""
 
 from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-import numpy as np
-import numpy.typing as npt
-
-from specviz import theory
 from specviz.errors import ConfigError, PromptError
-from specviz.records import Sampling, is_real, is_whole
-from specviz.sampling import Floats, accept_prob, residual, warp
+from specviz.exact.position import Place, known_rule, known_temperature, place, some_mass
+from specviz.records import Sampling, is_whole
+from specviz.sampling import Floats, warp
 
 if TYPE_CHECKING:
     from specviz.models.base import Model, Pair
-
-RULES: Mapping[str, str] = {
-    "exact": "Accept with probability min(1, p/q); replace a rejected token from the residual.",
-    "always_accept": "Accept every drafted token.",
-    "first_token_unseen": "Accept the first drafted token of each round unseen; judge the others exactly.",
-    "drop_without_resampling": "Accept with probability min(1, p/q); drop a rejected token and draft again.",
-    "resample_from_target": "Accept with probability min(1, p/q); replace a rejected token from p itself.",
-    "argmax_verification": "Accept only the target's most probable token; replace any other by it.",
-    "mismatched_temperature": "Draft at another temperature than the q of the ratio and of the residual.",
-}
 
 Text = tuple[int, ...]
 SequenceLaw = dict[Text, float]
 
 _MOST_SEQUENCES = 1_000_000
-
-
-class _Place(NamedTuple):
-    """How one drafted position is decided. replacement None: a rejected token is dropped and nothing drawn for it."""
-
-    drafted: Floats  # [V], the law that the token is drawn from
-    accept: Floats  # [V], the probability that it stands
-    replacement: Floats | None  # [V]
-
-
-def emitted_law(
-    target_probs: npt.ArrayLike,
-    draft_probs: npt.ArrayLike,
-    rule: str = "exact",
-    *,
-    draft_temperature: float = 0.5,
-) -> Floats:
-    """The law of the token that leaves the first drafted position under a rule of `RULES`. [V], [V] -> [V].
-
-    draft_temperature: for "mismatched_temperature" alone, 0 or more: tokens are drafted from the law ∝ q^(1/T).
-    Raises ConfigError on an unknown rule, on what is no law, and where "drop_without_resampling" would never emit.
-    Source: Leviathan et al. 2023 (arXiv 2211.17192), appendix A.1, carried out with numbers.
-    """
-    p, q = theory.check_laws(target_probs, draft_probs)
-    if p.ndim != 1:
-        raise ConfigError(f"emitted_law takes the two laws of one position, [V], got shape {p.shape}")
-    place = _place(p, q, _known(rule), True, _temperature(draft_temperature))
-    kept = place.drafted * place.accept
-    if place.replacement is not None:
-        return kept + (place.drafted * (1.0 - place.accept)).sum() * place.replacement
-    return kept / _some(kept.sum())
 
 
 def sequence_law(
@@ -99,11 +48,11 @@ def sequence_law(
     if not (is_whole(draft_length) and draft_length >= 1):
         raise ConfigError(f"draft_length (K) must be a whole number of at least 1, got {draft_length!r}")
     target, draft = (_text_law(model, prompt, sampling or Sampling()) for model in (pair.target, pair.draft))
-    rule, temperature, eos = _known(rule), _temperature(draft_temperature), pair.target.eos
+    rule, temperature, eos = known_rule(rule), known_temperature(draft_temperature), pair.target.eos
 
     @cache
-    def place(text: Text, first: bool) -> _Place:
-        return _place(target(text), draft(text), rule, first, temperature)
+    def placed(text: Text, first: bool) -> Place:
+        return place(target(text), draft(text), rule, first, temperature)
 
     def blocks(text: Text, drafts: Text, left: int) -> Iterator[tuple[Text, float]]:
         """What a round adds when `drafts` stand and `left` more are to be drafted: a block and its probability."""
@@ -112,7 +61,7 @@ def sequence_law(
         elif left == 0:
             yield from (((*drafts, token), prob) for token, prob in _support(target(text + drafts)))
         else:
-            here = place(text + drafts, not drafts)
+            here = placed(text + drafts, not drafts)
             for token, stands in _support(here.drafted * here.accept):
                 yield from ((block, stands * prob) for block, prob in blocks(text, (*drafts, token), left - 1))
             falls = float((here.drafted * (1.0 - here.accept)).sum())
@@ -155,26 +104,6 @@ def sequence_total_variation(law: SequenceLaw, other: SequenceLaw) -> float:
     return 0.5 * math.fsum(abs(law.get(text, 0.0) - other.get(text, 0.0)) for text in law.keys() | other.keys())
 
 
-def _place(p: Floats, q: Floats, rule: str, first: bool, draft_temperature: float) -> _Place:
-    """first: whether the round judges its first draft here."""
-    accept = np.array([accept_prob(target_prob, draft_prob) for target_prob, draft_prob in zip(p, q, strict=True)])
-    exact = _Place(q, accept, residual(p, q))
-    if rule == "always_accept" or (rule == "first_token_unseen" and first):
-        return exact._replace(accept=np.ones_like(q))
-    if rule == "drop_without_resampling":
-        return exact._replace(replacement=None)
-    if rule == "resample_from_target":
-        return exact._replace(replacement=p)
-    if rule == "argmax_verification":
-        best = np.zeros_like(p)
-        best[p.argmax()] = 1.0
-        return exact._replace(accept=best, replacement=best)
-    if rule == "mismatched_temperature":
-        with np.errstate(divide="ignore"):  # log 0 = -inf: still a token that cannot come
-            return exact._replace(drafted=warp(np.log(q), Sampling(temperature=draft_temperature)))
-    return exact
-
-
 def _text_law(model: Model, prompt: Sequence[int], sampling: Sampling) -> Callable[[Text], Floats]:
     """The model's warped law after the prompt and a text."""
     start = list(prompt)
@@ -197,34 +126,13 @@ def _added(blocks: Iterator[tuple[Text, float]]) -> SequenceLaw:
     for block, prob in blocks:
         law[block] += prob
     if law.pop((), 0.0) > 0:
-        total = _some(math.fsum(law.values()))
+        total = some_mass(math.fsum(law.values()))
         return {block: prob / total for block, prob in law.items()}
     return law
 
 
 def _support(law: Floats) -> Iterator[tuple[int, float]]:
     return ((token, prob) for token, prob in enumerate(law.tolist()) if prob > 0)
-
-
-def _known(rule: str) -> str:
-    if rule not in RULES:
-        raise ConfigError(f"rule must be one of {', '.join(RULES)}; got {rule!r}")
-    return rule
-
-
-def _temperature(value: float) -> float:
-    if not (is_real(value) and 0 <= value < math.inf):
-        raise ConfigError(f"draft_temperature must be 0 (greedy) or a positive number, got {value!r}")
-    return float(value)
-
-
-def _some(mass: float) -> float:
-    if mass == 0:
-        raise ConfigError(
-            "drop_without_resampling never emits here: the two laws share no token, so every draft is dropped. "
-            "Choose laws that overlap."
-        )
-    return mass
 
 
 def _check_size(pair: Pair, length: int) -> None:
