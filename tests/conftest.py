@@ -9,7 +9,7 @@ import pytest
 from hypothesis import settings
 
 import specviz as sv
-from benchmarks.browser import FLAGS, chromium
+from benchmarks.browser import FLAGS, chromium, serving
 from tests.stage.shows import long_run, missing, short_run
 
 settings.register_profile("specviz", deadline=None, derandomize=True)  # a shared machine is slow now and then
@@ -39,3 +39,11 @@ def browser():
         browser = p.chromium.launch(executable_path=path, args=FLAGS)
         yield browser
         browser.close()
+
+
+@pytest.fixture(scope="session")
+def address():
+    """A server of the app."""
+    chromium() or missing("chromium")
+    with serving() as address:
+        yield address
