@@ -226,6 +226,87 @@ def test_operations_are_the_passes_positions_over_the_tokens(a, k, ratio):
     assert theory.operations(a, k, ratio) >= 1 - 1e-14
 
 
+# Two rates
+
+
+shares = st.floats(0, 1) | st.sampled_from([0.0, 1.0])
+
+
+@any_law
+@given(st.floats(0, 1), shares, shares, shares)
+def test_two_rates_keep_their_mean_and_stay_rates(a, share, spread, persistence):
+    rates = theory.two_rates(a, share, spread, persistence)
+    assert rates.alpha == pytest.approx(a, abs=1e-15)  # worst 1.1e-16
+    assert 0 <= rates.hard <= rates.easy <= 1
+    if spread == 1 and 0 < share < 1:
+        assert rates.easy == pytest.approx(1, abs=1e-15) or rates.hard == pytest.approx(0, abs=1e-15)
+
+
+@any_law
+@given(st.floats(0, 1), shares, shares, st.integers(0, 40))
+def test_a_kind_drawn_anew_at_each_place_leaves_the_formula_as_it_is(a, share, spread, k):
+    found = theory.reached(theory.two_rates(a, share, spread, 0), k)
+    np.testing.assert_allclose(found, a ** np.arange(k + 1), atol=1e-14)  # worst 2.1e-15
+    assert found.sum() == pytest.approx(theory.expected_tokens(a, k), rel=1e-14)
+
+
+@any_law
+@given(st.floats(0, 1), shares, shares, st.integers(0, 40))
+def test_one_kind_for_a_whole_round_mixes_two_formulas_and_gives_more(a, share, spread, k):
+    rates = theory.two_rates(a, share, spread, 1)
+    mixed = share * theory.expected_tokens(rates.easy, k) + (1 - share) * theory.expected_tokens(rates.hard, k)
+    assert theory.reached(rates, k).sum() == pytest.approx(mixed, rel=1e-14)
+    assert mixed >= theory.expected_tokens(a, k) * (1 - 1e-14)
+
+
+@any_law
+@given(st.floats(0, 1), shares, shares, st.floats(0, 1), st.floats(0, 1), st.integers(1, 40))
+def test_the_more_kinds_persist_the_more_a_fresh_round_gives_and_the_less_one_in_a_text(a, share, spread, one, two, k):
+    less, more = (theory.two_rates(a, share, spread, kept) for kept in sorted((one, two)))
+    fresh = [theory.reached(rates, k) for rates in (less, more)]
+    assert (fresh[1] >= fresh[0] - 1e-12).all()
+    assert theory.judged_alpha(fresh[1]) >= a - 1e-12
+    text = [theory.reached(rates, k, start=theory.start_in_text(rates, k)).sum() for rates in (less, more)]
+    assert text[0] <= theory.expected_tokens(a, k) + 1e-12
+    assert text[1] <= text[0] + 1e-12
+
+
+def test_the_recursion_is_what_a_walk_over_all_kinds_of_places_gives():
+    rates = theory.two_rates(0.7, 0.3, 0.8, 0.6)
+    rate, kinds = (rates.hard, rates.easy), (1 - rates.share, rates.share)
+    for k in range(5):
+        walked = 0.0
+        for path in itertools.product((0, 1), repeat=k):
+            chance = kinds[path[0]] if path else 1.0
+            for here, there in itertools.pairwise(path):
+                chance *= rates.persistence * (here == there) + (1 - rates.persistence) * kinds[there]
+            walked += chance * np.prod([rate[kind] for kind in path])
+        assert theory.reached(rates, k)[-1] == pytest.approx(walked, rel=1e-14)
+
+
+def test_the_rate_rises_with_the_place_among_the_rounds_that_get_there():
+    found = theory.reached(theory.two_rates(0.8, 0.5, 0.8, 0.9), 8)
+    by_place = found[1:] / found[:-1]
+    assert by_place[0] == pytest.approx(0.8)
+    assert (np.diff(by_place) > 0).all()
+    assert by_place[-1] < 0.96
+
+
+def test_a_start_in_a_text_by_hand():
+    """K = 1, kinds that stay, rates 1 and 0, half of the places each: an easy stretch has half the rounds of a hard."""
+    rates = theory.TwoRates(easy=1.0, hard=0.0, share=0.5, persistence=1.0)
+    assert theory.start_in_text(rates, 1) == pytest.approx(1 / 3)
+    assert theory.reached(rates, 1, start=1 / 3).sum() == pytest.approx(4 / 3)
+    nearly = theory.TwoRates(easy=1.0, hard=0.0, share=0.5, persistence=1 - 1e-9)
+    assert theory.start_in_text(nearly, 1) == pytest.approx(1 / 3, abs=1e-8)
+    assert theory.start_in_text(theory.two_rates(0.8, 0.3, 1, 0), 4) == pytest.approx(0.3)
+
+
+def test_judged_alpha_is_the_rate_where_there_is_one():
+    assert theory.judged_alpha(0.7 ** np.arange(6)) == pytest.approx(0.7)
+    assert theory.judged_alpha([1.0, 0.0]) == 0
+
+
 # Speed-up
 
 
@@ -365,6 +446,58 @@ def test_the_crude_rule_is_crude():
     assert theory.crude_draft_length(1, 10) == np.inf
 
 
+@any_law
+@given(rates, ratios, st.integers(1, 63))
+def test_one_more_guess_gains_up_to_the_best_length_and_not_beyond(a, c, k):
+    gain, best = theory.marginal_gain(a, c, k), theory.best_draft_length(a, c)
+    assert gain == pytest.approx(theory.speedup(a, c, k + 1) - theory.speedup(a, c, k), abs=1e-12)
+    assert gain > 0 if k < best else gain <= 1e-12 * theory.speedup(a, c, k)
+
+
+@any_law
+@given(rates, st.floats(0.1, 1e4), st.floats(0, 0.2), st.integers(1, 64))
+def test_the_plateau_holds_exactly_the_lengths_near_the_best(a, c, within, limit):
+    least, most = theory.plateau(a, c, within, limit)
+    speedups = theory.speedup(a, c, np.arange(1, limit + 1))
+    near = speedups >= (1 - within) * speedups.max()
+    surely, maybe = speedups > (1 - within + 1e-12) * speedups.max(), speedups > (1 - within - 1e-12) * speedups.max()
+    inside = np.zeros(limit, bool)
+    inside[least - 1 : most] = True
+    assert (inside >= surely).all()
+    assert (inside <= maybe).all()
+    assert near.any()
+    assert least <= theory.best_draft_length(a, c, limit) <= most
+
+
+def test_a_plateau_by_hand():
+    assert theory.plateau(0.8, 10, 0) == (6, 6)
+    assert theory.plateau(0.8, 10, 0.03) == (4, 8)  # 2.401 and 2.405 of 2.470, and at 3 and 9 less
+    assert theory.plateau(0.8, 10, 1) == (1, 64)
+    assert theory.plateau(1, 10, 0.01) == (60, 64)  # 610/70 of 650/74; at 59 it is 600/69
+
+
+def test_the_laws_of_the_best_length_on_a_grid():
+    laws = theory.length_laws(np.linspace(0.05, 0.95, 19), np.arange(2, 101))
+    assert (laws.n_falls_alpha, laws.n_falls_cost_ratio) == (0, 0)
+    assert laws.n_pairs == 19 * 99
+    assert laws.n_flat / laws.n_high > 0.95
+    assert laws.worst_loss > 0.1  # "usually", as the notes say: a short K* is not flat
+    a, c = laws.worst_at
+    best = theory.best_draft_length(a, c)
+    off = min(theory.speedup(a, c, max(1, best - 2)), theory.speedup(a, c, best + 2))
+    assert laws.worst_loss == pytest.approx(1 - off / theory.speedup(a, c, best))
+    assert 0 < laws.n_longer < laws.n_both  # the second half of the third rule holds at some pairs only
+
+
+def test_the_laws_are_judged_and_not_assumed():
+    rows = GOLDEN["best_draft_length"]
+    for row in rows:
+        laws = theory.length_laws([row["alpha"]], [row["c"]])
+        assert laws.n_longer == ((row["at_plus_2"] >= row["at_minus_2"]) and row["K"] >= 3)
+    backwards = theory.length_laws([0.9, 0.6], [20, 5])  # descending: K* falls at every step
+    assert (backwards.n_falls_alpha, backwards.n_falls_cost_ratio) == (2, 2)
+
+
 # Arrays
 
 
@@ -379,6 +512,7 @@ A, C, K = np.array([0, 0.3, 0.9, 1]), np.array([[1.5], [20], [1e6]]), np.array([
         (theory.round_time, (A, C, K)),
         (theory.speedup, (A, C, K)),
         (theory.guaranteed_speedup, (A, C)),
+        (theory.marginal_gain, (A, C, K)),
         (theory.with_surcharge, (C, A)),
         (theory.break_even_alpha, (C,)),
         (theory.best_draft_length, (A, C)),
@@ -430,6 +564,11 @@ def test_laws_come_in_stacks_too():
         (lambda: theory.round_time(-1, 1, 3), "target_s must be a finite number of seconds, at least 0, got -1.0"),
         (lambda: theory.round_time(1, np.inf, 3), "draft_s must be a finite number of seconds, at least 0, got inf"),
         (lambda: theory.operations(0.5, 3, -1), "operation_ratio must be finite and at least 0, got -1.0"),
+        (lambda: theory.two_rates(0.5, 1.1, 0.5, 0.5), "share must lie in [0, 1], got 1.1"),
+        (lambda: theory.two_rates(0.5, 0.5, -1, 0.5), "spread must lie in [0, 1], got -1.0"),
+        (lambda: theory.two_rates(0.5, 0.5, 0.5, 2), "persistence must lie in [0, 1], got 2.0"),
+        (lambda: theory.reached(theory.two_rates(0.5, 0.5, 0.5, 0.5), 1.5), "one whole number of at least 0, got 1.5"),
+        (lambda: theory.plateau(0.5, 10, 1.5), "within must lie in [0, 1], got 1.5"),
         (lambda: theory.with_surcharge(10, -0.1), "surcharge must be finite and at least 0, got -0.1"),
         (lambda: theory.with_surcharge(0, 0.1), "cost_ratio (c = T_p/T_q) must be positive, got 0.0"),
         (lambda: theory.best_draft_length(0.5, 10, 0), "limit must be a whole number of at least 1, got 0"),

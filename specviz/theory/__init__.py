@@ -20,21 +20,35 @@ from specviz.theory.drafts import (
 )
 from specviz.theory.laws import alpha, kl_divergence, residual, total_variation
 from specviz.theory.speed import (
+    LengthLaws,
     best_draft_length,
     best_draft_length_continuous,
     break_even_alpha,
     crude_draft_length,
     guaranteed_speedup,
+    length_laws,
+    marginal_gain,
     operations,
+    plateau,
     round_time,
     speedup,
     stationary_residual,
     with_surcharge,
 )
-from specviz.theory.tokens import expected_tokens, tokens_law
+from specviz.theory.tokens import (
+    TwoRates,
+    expected_tokens,
+    judged_alpha,
+    reached,
+    start_in_text,
+    tokens_law,
+    two_rates,
+)
 
 __all__ = [
+    "LengthLaws",
     "Standing",
+    "TwoRates",
     "alpha",
     "alpha_for_speedup",
     "best_draft_length",
@@ -46,14 +60,21 @@ __all__ = [
     "crude_draft_length",
     "expected_tokens",
     "guaranteed_speedup",
+    "judged_alpha",
     "kl_divergence",
+    "length_laws",
+    "marginal_gain",
     "operations",
+    "plateau",
     "rank_drafts",
+    "reached",
     "residual",
     "round_time",
     "speedup",
+    "start_in_text",
     "stationary_residual",
     "tokens_law",
     "total_variation",
+    "two_rates",
     "with_surcharge",
 ]

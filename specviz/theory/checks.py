@@ -23,6 +23,10 @@ RANGES = {  # name -> (least, most, what is allowed)
     "draft_s": (0.0, _MOST, "must be a finite number of seconds, at least 0"),
     "operation_ratio": (0.0, _MOST, "must be finite and at least 0"),
     "surcharge": (0.0, _MOST, "must be finite and at least 0"),
+    "share": (0.0, 1.0, "must lie in [0, 1]"),
+    "spread": (0.0, 1.0, "must lie in [0, 1]"),
+    "persistence": (0.0, 1.0, "must lie in [0, 1]"),
+    "within": (0.0, 1.0, "must lie in [0, 1]"),
 }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +14,7 @@ from specviz.sampling import Floats
 from specviz.theory.checks import Bools, Numbers, broadcast, numbers, plain, read, require
 from specviz.theory.tokens import tokens_of
 
+_HIGH, _FLAT = 0.8, 0.03  # the notes' third rule: at an α this high, two guesses too many or too few lose less
 _TIE = 1 - 4 * sys.float_info.epsilon  # speed-ups closer than this are equal: they differ by rounding alone
 
 # s = σ + σ²/3 + σ³/36 - ... solves s - ln(1 + s) = σ²/2: put it in and compare powers. Highest power first, up to σ⁸.
@@ -52,6 +54,12 @@ def with_surcharge(cost_ratio: npt.ArrayLike, surcharge: npt.ArrayLike) -> Numbe
     c, s = read(cost_ratio=cost_ratio, surcharge=surcharge)
     with np.errstate(divide="ignore"):  # a draft and a check that cost nothing: c' is infinite
         return plain(1.0 / (1.0 / c + s))
+
+
+def marginal_gain(alpha: npt.ArrayLike, cost_ratio: npt.ArrayLike, draft_length: npt.ArrayLike) -> Numbers:
+    """speedup(K + 1) - speedup(K): what one more guess adds, above 0 exactly up to K*. Arguments as in `speedup`."""
+    rate, c, k = read(alpha=alpha, cost_ratio=cost_ratio, draft_length=draft_length)
+    return plain(_speedup(rate, c, k + 1.0) - _speedup(rate, c, k))
 
 
 def guaranteed_speedup(alpha: npt.ArrayLike, cost_ratio: npt.ArrayLike) -> Numbers:
@@ -94,6 +102,63 @@ def best_draft_length(alpha: npt.ArrayLike, cost_ratio: npt.ArrayLike, limit: in
         raise ConfigError(f"limit must be a whole number of at least 1, got {limit!r}")
     speedups = _speedup(rate[..., None], c[..., None], np.arange(1.0, int(limit) + 1))  # [..., limit]
     return plain(1 + (speedups >= _TIE * speedups.max(axis=-1, keepdims=True)).argmax(axis=-1))
+
+
+def plateau(alpha: float, cost_ratio: float, within: float, limit: int = 64) -> tuple[int, int]:
+    """The least and the greatest whole K in 1..limit whose speed-up is at least 1 - within of the best one's.
+
+    All between them are too, for the speed-up has one peak. within: in [0, 1]; else as in `best_draft_length`.
+    """
+    (share,) = read(within=within)
+    best = best_draft_length(alpha, cost_ratio, limit)
+    speedups = speedup(alpha, cost_ratio, np.arange(1, int(limit) + 1))
+    near = np.flatnonzero(speedups >= _TIE * (1 - share) * speedups[best - 1])
+    return int(near[0]) + 1, int(near[-1]) + 1
+
+
+@dataclass(frozen=True, slots=True)
+class LengthLaws:
+    """Three rules about K*, each judged at every pair of a grid of α and c.
+
+    n_pairs: of the grid. n_falls: steps to the next higher α, or c, at which K* falls.
+    n_high: pairs with α >= 0.8. n_flat: those of them where K* - 2 and K* + 2 both lose less than 3%. worst_loss: the
+    most that one of the two loses there, at worst_at = (α, c).
+    n_both: pairs with K* >= 3. n_longer: those of them where K* + 2 is at least as fast as K* - 2.
+    """
+
+    n_pairs: int
+    n_falls_alpha: int
+    n_falls_cost_ratio: int
+    n_high: int
+    n_flat: int
+    worst_loss: float
+    worst_at: tuple[float, float]
+    n_both: int
+    n_longer: int
+
+
+def length_laws(alphas: npt.ArrayLike, cost_ratios: npt.ArrayLike, limit: int = 128) -> LengthLaws:
+    """Judge the rules on the grid of alphas, [A] ascending, some of them at least 0.8, and cost_ratios, [C] ascending.
+
+    limit: above every K* of the grid by 2 at least, or the rules meet the limit instead of the law.
+    """
+    rate, c = numbers("alpha", alphas)[:, None], numbers("cost_ratio", cost_ratios)[None, :]
+    best = best_draft_length(rate, c, limit)  # [A, C]
+    peak, shorter, longer = (speedup(rate, c, np.maximum(1, best + step)) for step in (0, -2, 2))
+    loss = np.where(rate >= _HIGH, 1 - np.minimum(shorter, longer) / peak, -1.0)
+    high, worst = loss >= 0, np.unravel_index(loss.argmax(), loss.shape)
+    both = best >= 3
+    return LengthLaws(
+        n_pairs=best.size,
+        n_falls_alpha=int((np.diff(best, axis=0) < 0).sum()),
+        n_falls_cost_ratio=int((np.diff(best, axis=1) < 0).sum()),
+        n_high=int(high.sum()),
+        n_flat=int((high & (loss < _FLAT)).sum()),
+        worst_loss=float(loss.max()),
+        worst_at=(float(rate[worst[0], 0]), float(c[0, worst[1]])),
+        n_both=int(both.sum()),
+        n_longer=int((both & (longer >= _TIE * shorter)).sum()),
+    )
 
 
 def best_draft_length_continuous(alpha: npt.ArrayLike, cost_ratio: npt.ArrayLike) -> Numbers:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import numpy.typing as npt
 
 from specviz.errors import ConfigError
 from specviz.records import is_whole
 from specviz.sampling import Floats
-from specviz.theory.checks import Numbers, plain, read
+from specviz.theory.checks import Numbers, numbers, plain, read
 
 
 def expected_tokens(alpha: npt.ArrayLike, draft_length: npt.ArrayLike) -> Numbers:
@@ -31,11 +33,109 @@ def tokens_law(alpha: npt.ArrayLike, draft_length: int) -> Floats:
     Source: Leviathan et al. 2023 (arXiv 2211.17192), section 3.1.
     """
     (rate,) = read(alpha=alpha)
-    if not (is_whole(draft_length) and draft_length >= 0):
-        raise ConfigError(f"draft_length (K) must be one whole number of at least 0, got {draft_length!r}")
-    reached = rate[..., None] ** np.arange(int(draft_length) + 1)  # [..., K + 1], P(N >= n)
-    reached[..., :-1] *= 1.0 - rate[..., None]
-    return reached
+    _require_whole(draft_length)
+    law = rate[..., None] ** np.arange(int(draft_length) + 1)  # [..., K + 1], P(N >= n)
+    law[..., :-1] *= 1.0 - rate[..., None]
+    return law
+
+
+@dataclass(frozen=True, slots=True)
+class TwoRates:
+    """Two kinds of places: a share of them accepts at the rate easy, the others at hard; alpha is their mean.
+
+    persistence: the chance that the next place is of the same kind because nothing changed; otherwise its kind is drawn
+    anew. 0: the kinds of places are independent. 1: a round keeps the kind that it began with. It is also the
+    correlation of the rates at neighbouring places.
+    """
+
+    easy: float
+    hard: float
+    share: float
+    persistence: float
+
+    @property
+    def alpha(self) -> float:
+        return self.share * self.easy + (1 - self.share) * self.hard
+
+
+def two_rates(alpha: float, share: float, spread: float, persistence: float) -> TwoRates:
+    """Two rates whose mean is alpha.
+
+    alpha, share (of the easy places), persistence: in [0, 1]. spread: in [0, 1], how far apart the rates are as a part
+    of the farthest that alpha and share allow, which is where one of them reaches 0 or 1.
+    """
+    rate, easy_share, apart, kept = (
+        plain(value) for value in read(alpha=alpha, share=share, spread=spread, persistence=persistence)
+    )
+    if easy_share in (0, 1):  # there is one kind of place only
+        return TwoRates(rate, rate, easy_share, kept)
+    distance = apart * min((1 - rate) / (1 - easy_share), rate / easy_share)
+    easy, hard = rate + (1 - easy_share) * distance, rate - easy_share * distance
+    return TwoRates(min(1.0, easy), max(0.0, hard), easy_share, kept)
+
+
+def reached(rates: TwoRates, draft_length: int, *, start: float | None = None) -> Floats:
+    """P(N >= 1), ..., P(N >= K + 1): that the first 0, ..., K guesses all stand. [K + 1]; its sum is E[N], exactly.
+
+    A two-state Markov chain of places. Differences are the law of N, and reached[n] / reached[n - 1] is the acceptance
+    rate at place n among the rounds that get there. At persistence 0 this is α^n: the acceptances are independent.
+    At 1 it is the mean of the two rates' powers, which is more from the second place on, as x^n is convex.
+
+    draft_length: one whole K >= 0. start: the share of rounds whose first place is easy, in [0, 1]; that of all places
+    unless given.
+    Source: ours; Leviathan et al. 2023 (arXiv 2211.17192), section 3.1, takes the β of all places for independent and
+    identically distributed, which is persistence 0.
+    """
+    _require_whole(draft_length)
+    (easy,) = read(share=rates.share if start is None else start)
+    at = np.array([easy, 1 - easy])  # [2], P(a place of this kind, and all guesses before it stand)
+    found = np.ones(int(draft_length) + 1)
+    for n in range(1, found.size):
+        stands = at * (rates.easy, rates.hard)
+        found[n] = stands.sum()
+        at = _next_place(stands, rates)
+    return found
+
+
+def start_in_text(rates: TwoRates, draft_length: int) -> float:
+    """The share of rounds whose first place is easy when rounds follow one another through one text, in [0, 1].
+
+    Hard places end rounds, and the next round begins beside them: where kinds persist, the share is below that of the
+    easy places. With `reached` this makes E[N] less than the formula's at the mean rate. At persistence 1 it is the
+    limit of ever longer stretches: a stretch has rounds in proportion to its places over the E[N] there.
+
+    draft_length: one whole K >= 0.
+    """
+    _require_whole(draft_length)
+    if rates.persistence == 1:
+        rounds = rates.share / expected_tokens(rates.easy, draft_length)
+        return float(rounds / (rounds + (1 - rates.share) / expected_tokens(rates.hard, draft_length)))
+    to_easy, to_hard = (_next_start(np.eye(2)[kind], rates, int(draft_length))[1 - kind] for kind in (1, 0))
+    return float(to_easy / (to_easy + to_hard))
+
+
+def _next_place(at: Floats, rates: TwoRates) -> Floats:
+    kinds = np.array([rates.share, 1 - rates.share])
+    return rates.persistence * at + (1 - rates.persistence) * at.sum() * kinds
+
+
+def _next_start(at: Floats, rates: TwoRates, draft_length: int) -> Floats:
+    """Of which kind the next round's first place is, [2], after a round whose first place was of the kinds `at`."""
+    rate, start = np.array([rates.easy, rates.hard]), np.zeros(2)
+    for _ in range(draft_length):
+        start += _next_place(at * (1 - rate), rates)  # the place of the rejection is the round's last
+        at = _next_place(at * rate, rates)
+    return start + _next_place(at, rates)  # the place of the bonus is
+
+
+def judged_alpha(reached: npt.ArrayLike) -> float:
+    """Accepted of judged guesses, in expectation over rounds: the α̂ that a long run of such rounds measures.
+
+    reached: P(N >= 1), ..., P(N >= K + 1), K >= 1. Where all places share one rate it is that rate; where rates persist
+    it is above their mean, for a round of the easier kind has more of its guesses judged.
+    """
+    stood = numbers("reached", reached)
+    return float(stood[1:].sum() / stood[:-1].sum())
 
 
 def tokens_of(rate: Floats, k: Floats) -> Floats:
@@ -44,3 +144,8 @@ def tokens_of(rate: Floats, k: Floats) -> Floats:
     with np.errstate(divide="ignore"):  # log 0 = -inf, and then 1 - α^(K+1) is 1, as it should be
         ended = -np.expm1((k + 1.0) * np.log(rate))  # 1 - α^(K+1), without cancellation near α = 1
     return np.where(rejected > 0, ended / np.where(rejected > 0, rejected, 1.0), k + 1.0)
+
+
+def _require_whole(draft_length: int) -> None:
+    if not (is_whole(draft_length) and draft_length >= 0):
+        raise ConfigError(f"draft_length (K) must be one whole number of at least 0, got {draft_length!r}")
