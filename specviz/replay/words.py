@@ -103,6 +103,23 @@ def words() -> dict[str, str]:
         "picture": _("Save a picture of this step (with Shift as SVG)"),
         "theme": _("Light or dark"),
         "help": _("Keys"),
+        "terms": _("Words"),
+        "term_law": _("p, q"),
+        "means_law": _(
+            "the target's law and the draft's: how probable each finds every token that may come next"
+        ),
+        "term_u": _("u"),
+        "means_u": _("a random number from 0 to 1: laid on a law, it picks the token whose stretch it falls on"),
+        "term_r": _("r"),
+        "means_r": _("another one, that judges a guess: it stands when r < min(1, p/q)"),
+        "term_alpha": _("β, α"),
+        "means_alpha": _("β = Σ min(p, q): the chance that a guess stands at this place; α: its mean over places"),
+        "term_residual": _("residual"),
+        "means_residual": _(
+            "what p has more than q, made a law: it replaces a fallen guess, so that the output has law p"
+        ),
+        "term_bonus": _("bonus, K"),
+        "means_bonus": _("K guesses a round; when all stand, the same pass gives one more token from p"),
         "close": _("Close"),
         "key_play": _("play or pause"),
         "key_steps": _("one step back or on (clickers: Page Up, Page Down)"),
@@ -115,7 +132,7 @@ def words() -> dict[str, str]:
         "key_blank": _("blank the screen; any key brings it back"),
         "key_theme": _("light or dark"),
         "key_notes": _("this step in plain words"),
-        "key_help": _("these keys"),
+        "key_help": _("these keys and words"),
         "key_space": _("Space"),
         "key_home": _("Home, End"),
         "blank": _("The screen is blank. Any key or click brings the stage back."),

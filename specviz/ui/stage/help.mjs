@@ -1,4 +1,4 @@
-// The keys, over the stage. `?` opens and closes it, Escape closes it, and the focus comes back.
+// The keys and the words, over the stage. `?` opens and closes it, Escape closes it, and the focus comes back.
 
 import { button, h } from "./dom.mjs";
 
@@ -21,9 +21,22 @@ export function makeHelp({ w }) {
   for (const [keys, told, where] of rows) {
     list.append(h("div", { class: where }, h("dt", {}, h("kbd", { text: keys })), h("dd", { text: told })));
   }
+  const terms = h("dl");
+  for (const [term, told] of [
+    [w.term_law, w.means_law],
+    [w.term_u, w.means_u],
+    [w.term_r, w.means_r],
+    [w.term_alpha, w.means_alpha],
+    [w.term_residual, w.means_residual],
+    [w.term_bonus, w.means_bonus],
+  ]) {
+    terms.append(h("div", {}, h("dt", { text: term }), h("dd", { text: told })));
+  }
   const close = button("rejected", w.close, () => toggle(false));
   const box = h("div", { class: "sheet", role: "dialog", "aria-label": w.help, "aria-modal": "true" });
-  box.append(h("h2", { text: w.help }), close, list, h("p", { text: w.hint }));
+  const columns = h("div", { class: "columns" });
+  columns.append(h("section", {}, h("h2", { text: w.help }), list), h("section", {}, h("h2", { text: w.terms }), terms));
+  box.append(close, columns, h("p", { text: w.hint }));
   const root = h("div", { class: "help" }, box);
   root.hidden = true;
   let before = null;
