@@ -125,6 +125,105 @@ def test_a_broken_rule_does_no_harm_when_the_draft_is_the_target(rule):
     assert total_variation(exact.emitted_law(P, P, rule), P) < 1e-15
 
 
+# One law told, another drafted from; short numbers
+
+
+@settings(deadline=None, max_examples=50)
+@given(st.integers(0, 2**32), st.integers(1, 8), st.floats(0.1, 3))
+def test_a_mismatch_of_temperatures_is_one_of_drafted_laws(seed, size, temperature):
+    p, q = exact.random_laws(seed, size)
+    drafted = q ** (1 / temperature) / (q ** (1 / temperature)).sum()
+    by_rule = exact.emitted_law(p, q, "mismatched_temperature", draft_temperature=temperature)
+    np.testing.assert_allclose(exact.judged_law(drafted, p, q), by_rule, atol=1e-12)
+    np.testing.assert_allclose(exact.judged_law(q, p, q), p, atol=1e-15)
+
+
+def test_rounding_is_that_of_torch():
+    import torch
+
+    rng = np.random.default_rng(0)
+    values = np.concatenate([rng.random(20_000), rng.random(20_000) * 1e-6, 2.0 ** -np.arange(30), [0, 1]])
+    halves = np.arange(2**15, dtype=np.uint32) << 16 | 0x8000  # exactly between two numbers of bfloat16: ties
+    values = np.concatenate([values, halves[halves < 0x3F800000].view(np.float32)])
+    for form in ("float32", "float16", "bfloat16"):
+        theirs = torch.tensor(values, dtype=torch.float32).to(getattr(torch, form)).double().numpy()
+        np.testing.assert_array_equal(exact.rounded(values, form), theirs)
+    assert (exact.rounded(values, "float64") == values).all()
+
+
+def test_the_short_uniforms_of_torch_are_zero_now_and_then_and_never_one():
+    import torch
+
+    torch.manual_seed(0)
+    for form in ("float16", "bfloat16"):
+        r = torch.rand(200_000, dtype=getattr(torch, form)).double().numpy()
+        step = 2.0 ** -exact.UNIFORM_BITS[form]
+        assert (r == 0).mean() > step / 4  # in float64 it would be 0
+        assert r.max() == 1 - step  # the grid of the format below 1
+
+
+def test_rounded_laws_by_hand():
+    p, q = np.array([0.25, 0.75]), np.array([0.5, 0.5])  # exact in every format
+    for form in exact.UNIFORM_BITS:
+        assert exact.rounded_law(p, q, form).tolist() == [0.25, 0.75]
+    # r = 0 comes once in 256 times: "<=" accepts what "<" does and one step more
+    inclusive = exact.rounded_law(p, q, short_uniforms=True, inclusive=True)
+    assert exact.rounded_law(p, q, short_uniforms=True).tolist() == [0.25, 0.75]
+    assert inclusive.tolist() == [0.5 * 129 / 256, 1 - 0.5 * 129 / 256]
+    never = exact.rounded_law([1, 0], [0, 1], short_uniforms=True, inclusive=True)
+    assert never.tolist() == [255 / 256, 1 / 256]  # a token of p = 0 passes
+    assert exact.rounded_law([1, 0], [0, 1], short_uniforms=True).tolist() == [1, 0]
+
+
+@settings(deadline=None, max_examples=100)
+@given(st.integers(0, 2**32), st.integers(2, 40))
+def test_rounding_alone_moves_the_law_no_further_than_it_moves_p(seed, size):
+    p, q = exact.random_laws(seed, size)
+    for form, unit in (("float16", 2**-11), ("bfloat16", 2**-8)):
+        short = exact.rounded(p, form)
+        emitted = exact.rounded_law(p, q, form)
+        np.testing.assert_allclose(emitted, short / short.sum(), atol=1e-14)
+        assert total_variation(emitted, p) <= unit
+        assert exact.rounded_law(p, q, form, renormalised=False).sum() == pytest.approx(1, abs=1e-12)
+    assert total_variation(exact.rounded_law(p, q, "float64"), p) < 1e-15
+    assert total_variation(exact.rounded_law(p, q, "float64", short_uniforms=True, inclusive=True), p) < 1e-14
+
+
+def test_drafting_in_full_and_judging_in_short_is_a_mismatch():
+    p, q = exact.random_laws(3, 12)
+    short = exact.rounded(p, "bfloat16"), exact.rounded(q, "bfloat16")
+    apart = exact.rounded_law(p, q, renormalised=False, drafted_in_full=True)
+    accept = np.array([accept_prob(*pair) for pair in zip(*short, strict=True)])
+    by_hand = q * accept + (q * (1 - accept)).sum() * residual(*short)
+    np.testing.assert_allclose(apart, by_hand, atol=1e-15)
+
+
+# Lessons
+
+
+def test_random_laws_and_pairs_are_fixed_by_their_seed():
+    for size in (1, 2, 50):
+        (p, q), again, other = (exact.random_laws(seed, size, 0.1) for seed in (4, 4, 5))
+        assert p.sum() == pytest.approx(1)
+        assert q.sum() == pytest.approx(1)
+        assert p.tolist() == again[0].tolist()
+        assert (size == 1) == (p.tolist() == other[0].tolist())
+    assert exact.random_laws(1, 50, 100.0)[0].max() < 0.05 < exact.random_laws(1, 50, 0.1)[0].max()
+    pair, same = exact.random_pair(2, 4), exact.random_pair(2, 4, likeness=1)
+    assert pair.target.probs((0, 3)).tolist() == exact.random_pair(2, 4).target.probs((3,)).tolist()
+    assert same.target.probs((1,)).tolist() == same.draft.probs((1,)).tolist() != pair.draft.probs((1,)).tolist()
+
+
+def test_a_worse_draft_ends_at_the_bad_law():
+    assert exact.worse_draft(P, Q, 0).tolist() == Q.tolist()
+    np.testing.assert_allclose(exact.worse_draft(P, Q, 1), 0.2, atol=1e-15)
+    # p is 0.30 0.35 0.20 0.10 0.05: the most probable token gets 0.05, the next 0.10
+    np.testing.assert_allclose(exact.worse_draft(P, Q, 1, "upside_down"), [0.1, 0.05, 0.2, 0.3, 0.35], atol=1e-15)
+    for share in np.linspace(0, 1, 11):
+        draft = exact.worse_draft(P, Q, float(share), "upside_down")
+        assert total_variation(exact.emitted_law(P, draft), P) < 1e-15
+
+
 # Sequences
 
 
@@ -405,6 +504,9 @@ PAIR = random_pair(0)
     [
         (lambda: exact.emitted_law(P, Q, "magic"), ConfigError, "rule must be one of exact, always_accept, first_"),
         (lambda: exact.emitted_law([P], [Q]), ConfigError, "the two laws of one position, [V], got shape (1, 5)"),
+        (lambda: exact.worse_draft(P, Q, 1.5), ConfigError, "share must lie in [0, 1], got 1.5"),
+        (lambda: exact.random_laws(0, 0), ConfigError, "a size of at least 1 and a concentration from 0.001 to"),
+        (lambda: exact.judged_law([1], P, Q), ConfigError, "must share a vocabulary"),
         (lambda: exact.emitted_law(P, Q * 2), ConfigError, "draft_probs must sum to 1 (to 1e-6) along its last axis"),
         (
             lambda: exact.emitted_law([1, 0], [0, 1], "drop_without_resampling"),

@@ -7,18 +7,33 @@ their bias is a number and not an opinion.
 p is the target's law and q the draft's.
 """
 
+from specviz.exact.lessons import Worst, random_laws, random_pair, worse_draft
 from specviz.exact.parts import Parts, emitted_parts
-from specviz.exact.position import RULES, Place, emitted_law
+from specviz.exact.position import RULES, Place, emitted_law, judged_law, place
+from specviz.exact.rounding import UNIFORM_BITS, Format, rounded, rounded_law
+from specviz.exact.rounds import round_counts, text_law
 from specviz.exact.sequences import SequenceLaw, sequence_law, sequence_total_variation, target_sequence_law
 
 __all__ = [
     "RULES",
+    "UNIFORM_BITS",
+    "Format",
     "Parts",
     "Place",
     "SequenceLaw",
+    "Worst",
     "emitted_law",
     "emitted_parts",
+    "judged_law",
+    "place",
+    "random_laws",
+    "random_pair",
+    "round_counts",
+    "rounded",
+    "rounded_law",
     "sequence_law",
     "sequence_total_variation",
     "target_sequence_law",
+    "text_law",
+    "worse_draft",
 ]

@@ -67,10 +67,25 @@ def emitted_law(
     return place(p, q, known_rule(rule), True, known_temperature(draft_temperature)).emitted
 
 
+def judged_law(drafted_probs: npt.ArrayLike, target_probs: npt.ArrayLike, draft_probs: npt.ArrayLike) -> Floats:
+    """The emitted law of the exact rule when tokens are drafted from another law than the q it is told. 3 x [V] -> [V].
+
+    Any mismatch of warps is of this kind: another temperature, a top-k that only the draft's sampler applies.
+    Raises ConfigError on what is no law.
+    """
+    p, q = theory.check_laws(target_probs, draft_probs)
+    drafted, p = theory.check_laws(drafted_probs, p)
+    return Place(drafted, accept_probs(p, q), residual(p, q)).emitted
+
+
+def accept_probs(p: Floats, q: Floats) -> Floats:
+    """`accept_prob` of each token. [V], [V] -> [V]."""
+    return np.array([accept_prob(target_prob, draft_prob) for target_prob, draft_prob in zip(p, q, strict=True)])
+
+
 def place(p: Floats, q: Floats, rule: str, first: bool, draft_temperature: float) -> Place:
     """first: whether the round judges its first draft here."""
-    accept = np.array([accept_prob(target_prob, draft_prob) for target_prob, draft_prob in zip(p, q, strict=True)])
-    exact = Place(q, accept, residual(p, q))
+    exact = Place(q, accept_probs(p, q), residual(p, q))
     if rule == "always_accept" or (rule == "first_token_unseen" and first):
         return exact._replace(accept=np.ones_like(q))
     if rule == "drop_without_resampling":
