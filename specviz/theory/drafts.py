@@ -11,7 +11,7 @@ import numpy.typing as npt
 from specviz.errors import ConfigError
 from specviz.records import is_whole
 from specviz.sampling import Floats
-from specviz.theory.checks import Numbers, broadcast, numbers, plain, read, require
+from specviz.theory.checks import Bools, Numbers, broadcast, numbers, plain, read, require
 from specviz.theory.speed import best_draft_length, speedup
 from specviz.theory.tokens import tokens_of
 
@@ -71,12 +71,18 @@ def alpha_for_speedup(speedup: npt.ArrayLike, cost_ratio: npt.ArrayLike, limit: 
     """
     aim, (c,) = _aim(speedup), read(cost_ratio=cost_ratio)
     aim, c = broadcast(speedup=aim, cost_ratio=c)
+    k = np.arange(1.0, _limit(limit) + 1)
+    costs = 1.0 + k / c[..., None]  # [..., limit], of a round over that of a target pass
+
+    def gives(rate: Floats) -> Bools:
+        return np.asarray((tokens_of(rate[..., None], k) / costs).max(axis=-1) >= aim)
+
     low, high = np.zeros(aim.shape), np.ones(aim.shape)
+    none, any_ = ~gives(high), gives(low)
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
-        enough = best_speedup(middle, c, limit) >= aim
+        enough = gives(middle)
         low, high = np.where(enough, low, middle), np.where(enough, middle, high)
-    none, any_ = best_speedup(1.0, c, limit) < aim, best_speedup(0.0, c, limit) >= aim
     return plain(np.where(none, np.nan, np.where(any_, 0.0, high)))
 
 
@@ -90,12 +96,13 @@ def rank_drafts(alpha: Sequence[float], cost_ratio: Sequence[float], limit: int 
     lengths = np.atleast_1d(best_draft_length(rates, ratios, limit))
     speeds = np.atleast_1d(speedup(rates, ratios, lengths))
     order = np.argsort(-speeds, kind="stable").tolist()
-    found = []
-    for i in order:
-        others = [1.0, *(float(speeds[j]) for j in order if j != i)]
-        tie = alpha_for_speedup(max(others), float(ratios[i]), limit)
-        found.append(Standing(i, float(rates[i]), float(ratios[i]), int(lengths[i]), float(speeds[i]), tie))
-    return tuple(found)
+    if not order:
+        return ()
+    others = [max([1.0, *(float(speeds[j]) for j in order[:2] if j != i)]) for i in range(len(order))]
+    ties = alpha_for_speedup(others, ratios, limit)
+    return tuple(
+        Standing(i, float(rates[i]), float(ratios[i]), int(lengths[i]), float(speeds[i]), float(ties[i])) for i in order
+    )
 
 
 def _aim(speedup: npt.ArrayLike) -> Floats:

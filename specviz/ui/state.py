@@ -42,6 +42,14 @@ ALPHA = "alpha"
 K = "K"
 COST_RATIO = "c"
 
+# Which draft?
+DRAFTS = "drafts"  # in the address, the rows of the table
+CANDIDATES = "candidates"  # how often the table was filled anew, and the rows that it began with
+PRICED = "cost"  # what the cost column holds
+PRICED_BEFORE = "cost_before"  # and held when the page was drawn last
+TARGET_MS = "Tp"
+TARGET_SIZE = "P"
+
 KEPT = "kept"  # their last values by key, for when the reader comes back to a page
 
 RACED = "raced"  # the run whose race was played last, and how many were
