@@ -29,7 +29,11 @@ from specviz.records import CacheWork, Candidate, FinalDraw, Node, Round, Sampli
 if TYPE_CHECKING:
     from specviz import exact, measure, models, theory
     from specviz.decoding import Run, autoregress, speculate, stream
-    from specviz.drafters.base import Drafter, Proposal
+    from specviz.drafters.base import Draft, Drafter, Proposal
+    from specviz.drafters.lookup import PromptLookup
+    from specviz.drafters.pace import AdaptiveLength, EarlyStop
+    from specviz.drafters.skipped import SkippedLayers
+    from specviz.drafters.uniform import UniformDraft
     from specviz.models.base import Model, Pair, Reader
     from specviz.models.load import load_pair
     from specviz.models.vocabulary import Vocabulary
@@ -42,7 +46,13 @@ _HOMES = {
     "autoregress": "specviz.decoding",
     "speculate": "specviz.decoding",
     "stream": "specviz.decoding",
+    "AdaptiveLength": "specviz.drafters.pace",
+    "Draft": "specviz.drafters.base",
     "Drafter": "specviz.drafters.base",
+    "EarlyStop": "specviz.drafters.pace",
+    "PromptLookup": "specviz.drafters.lookup",
+    "SkippedLayers": "specviz.drafters.skipped",
+    "UniformDraft": "specviz.drafters.uniform",
     "Proposal": "specviz.drafters.base",
     "Vocabulary": "specviz.models.vocabulary",
     "Model": "specviz.models.base",
@@ -55,10 +65,13 @@ _HOMES = {
 _MODULES = ("exact", "measure", "models", "theory")
 
 __all__ = [
+    "AdaptiveLength",
     "CacheWork",
     "Candidate",
     "ConfigError",
+    "Draft",
     "Drafter",
+    "EarlyStop",
     "FinalDraw",
     "LoadError",
     "LogitsError",
@@ -67,15 +80,18 @@ __all__ = [
     "Node",
     "Pair",
     "PromptError",
+    "PromptLookup",
     "Proposal",
     "Reader",
     "Round",
     "Run",
     "Sampling",
+    "SkippedLayers",
     "SpecvizError",
     "Trace",
     "TraceError",
     "Trial",
+    "UniformDraft",
     "Verdict",
     "Vocabulary",
     "VocabularyError",

@@ -15,7 +15,7 @@ from types import TracebackType
 import numpy as np
 
 from specviz.drafters.base import Drafter
-from specviz.drafters.model import ModelDrafter
+from specviz.drafters.model import start
 from specviz.errors import ConfigError, LogitsError, PromptError
 from specviz.models.base import Pair, check_shape
 from specviz.models.vocabulary import GrowingText
@@ -190,12 +190,12 @@ class Run(Iterator[Round]):
     def _play(self, rng: np.random.Generator) -> Generator[Round, None, None]:
         pair, target = self._pair, self._pair.target
         reader = target.open()
-        drafter: Drafter | None = ModelDrafter(pair.draft) if self._draft_length else None
+        drafter: Drafter | None = start(pair.draft, target) if self._draft_length else None
         tokens = list(self._prompt)
         left = self._max_new_tokens
         reason: StopReason | None = None
         while reason is None:
-            start = time.perf_counter()
+            began = time.perf_counter()
             drafter_work, reader_work = drafter.work if drafter else CacheWork(), reader.work
             room = left - 1 if target.context_length is None else min(left - 1, target.context_length - len(tokens))
 
@@ -231,7 +231,7 @@ class Run(Iterator[Round]):
                 u=u,
                 draft_cache=drafter.work - drafter_work if drafter else CacheWork(),
                 target_cache=reader.work - reader_work,
-                clock=(start, drafted, verified),
+                clock=(began, drafted, verified),
             )
             tokens += outcome.round.emitted
             left -= len(outcome.round.emitted)

@@ -18,6 +18,7 @@ ALLOWED = {
     "timeline": {"records", "timeline"},
     "models": {"records", "models"},
     "models.toy": {"records", "models", "sampling"},
+    "models.load": {"records", "models", "drafters"},  # a draft's name may name a way to draft
     "drafters": {"records", "sampling", "models", "drafters"},
     "recording": {"records", "sampling", "models"},
     "decoding": {"records", "sampling", "drafters", "models", "recording"},

@@ -17,7 +17,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import specviz as sv
-from specviz import examples
+from specviz import drafters, examples
 from specviz.models.toy import TableModel
 from specviz.models.vocabulary import Vocabulary
 from specviz.ui import pairs, rounds, runs, shell, show, state
@@ -223,9 +223,20 @@ def test_the_draft_that_was_chosen_is_the_one_that_is_loaded(monkeypatch):
     monkeypatch.setattr(pairs, "load", lambda draft: asked.append(draft) or hostile_pair())
     at = page("pages/watch.py")
     asked.clear()
-    at.get("button_group")[0].set_value("bundled/draft-weak").run()
+    at.selectbox(key=state.DRAFT).set_value("bundled/draft-weak").run()
     run(at)
     assert set(asked) == {"bundled/draft-weak"}
+
+
+@pytest.mark.parametrize("draft", drafters.NAMES)
+def test_a_run_without_a_second_model_shares_the_target_that_is_loaded(draft):
+    at = page("pages/watch.py")
+    at.selectbox(key=state.DRAFT).set_value(draft)
+    at.number_input(key=state.MAX_NEW_TOKENS).set_value(12)
+    trace = run(at).session_state[state.PLAYER].trace
+    assert not at.exception
+    assert (trace.draft, len(trace.tokens)) == (drafters.named(draft).name, 12)
+    assert pairs.load(draft).target is pairs.load("bundled/draft").target
 
 
 @pytest.mark.usefixtures("_hostile")

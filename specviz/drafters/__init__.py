@@ -1,1 +1,33 @@
-"""Who proposes tokens. `base` is the protocol; `model` drafts with another model."""
+"""Who proposes tokens.
+
+base     the protocol: a `Draft` is shared, its `Drafter` drafts for one request
+model    drafts with another model                lookup   copies what followed before: no model at all
+skipped  the target itself with layers left out    uniform  knows nothing
+pace     around another one: stops early, or learns how far to draft
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from specviz.drafters.base import Draft
+
+NAMES = ("lookup", "skipped", "uniform")
+
+
+def named(name: str) -> Draft | None:
+    """The way to draft of this name, with its usual settings; None for another name, such as a model's."""
+    if name == "lookup":
+        from specviz.drafters.lookup import PromptLookup
+
+        return PromptLookup()
+    if name == "skipped":
+        from specviz.drafters.skipped import SkippedLayers
+
+        return SkippedLayers()
+    if name == "uniform":
+        from specviz.drafters.uniform import UniformDraft
+
+        return UniformDraft()
+    return None

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 
+from specviz.models.base import Model
 from specviz.records import CacheWork, Sampling
 
 
@@ -40,4 +41,15 @@ class Drafter(Protocol):
         eos: frozenset[int],
     ) -> Proposal:
         """Guess at most draft_length tokens after these; stop after an end token, since nothing can follow it."""
+        ...
+
+
+@runtime_checkable
+class Draft(Protocol):
+    """A way to draft that is no model: what a `Pair` holds as its draft, shared by all requests as a model is."""
+
+    @property
+    def name(self) -> str: ...
+    def start(self, target: Model) -> Drafter:
+        """One request's drafter for this target. Raises ConfigError when it cannot draft for it."""
         ...

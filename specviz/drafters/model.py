@@ -6,11 +6,16 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from specviz.drafters.base import Proposal
+from specviz.drafters.base import Draft, Drafter, Proposal
 from specviz.errors import LogitsError
 from specviz.models.base import Model, check_shape
 from specviz.records import CacheWork, Sampling
 from specviz.sampling import Floats, draw, warp
+
+
+def start(draft: Model | Draft, target: Model) -> Drafter:
+    """One request's drafter: the draft's own way, or drawing from it where it is a model."""
+    return draft.start(target) if isinstance(draft, Draft) else ModelDrafter(draft)
 
 
 class ModelDrafter:

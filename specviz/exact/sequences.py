@@ -47,7 +47,7 @@ def sequence_law(
     _check_size(pair, length)
     if not (is_whole(draft_length) and draft_length >= 1):
         raise ConfigError(f"draft_length (K) must be a whole number of at least 1, got {draft_length!r}")
-    target, draft = (_text_law(model, prompt, sampling or Sampling()) for model in (pair.target, pair.draft))
+    target, draft = (_text_law(model, prompt, sampling or Sampling()) for model in (pair.target, pair.draft_model))
     rule, temperature, eos = known_rule(rule), known_temperature(draft_temperature), pair.target.eos
 
     @cache

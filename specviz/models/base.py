@@ -12,7 +12,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +23,8 @@ from specviz.records import CacheWork
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+    from specviz.drafters.base import Draft
 
 
 class Model(Protocol):
@@ -80,26 +82,36 @@ class Reader(ABC):
 class Pair:
     """A target, the draft that guesses for it, and the tokenizer they share (None: prompts are ids, texts are empty).
 
+    draft: another model, or a way to draft without one, such as `PromptLookup()` (see `specviz.drafters`).
     Raises VocabularyError when the two models answer over vocabularies of different sizes, and ConfigError for what is
     no model of the protocol (a model of transformers goes through `from_transformers`).
     """
 
     target: Model
-    draft: Model
+    draft: Model | Draft
     tokenizer: Vocabulary | None = None
 
     def __post_init__(self) -> None:
+        drafts = hasattr(self.draft, "open") or hasattr(self.draft, "start")
         has_vocabulary = self.tokenizer is None or hasattr(self.tokenizer, "to_bytes")
-        if not (hasattr(self.target, "open") and hasattr(self.draft, "open") and has_vocabulary):
+        if not (hasattr(self.target, "open") and drafts and has_vocabulary):
             raise ConfigError(
                 "Pair takes two models of specviz, and a Vocabulary or None; "
                 "use Pair.from_transformers(target, draft, tokenizer) for loaded models of transformers."
             )
-        if self.target.vocab_size != self.draft.vocab_size:
+        theirs = getattr(self.draft, "vocab_size", self.target.vocab_size)
+        if theirs != self.target.vocab_size:
             raise VocabularyError(
-                f"the target answers over {self.target.vocab_size} tokens and the draft over {self.draft.vocab_size}: "
+                f"the target answers over {self.target.vocab_size} tokens and the draft over {theirs}: "
                 "they do not share a vocabulary. Choose two models of one family."
             )
+
+    @property
+    def draft_model(self) -> Model:
+        """The draft, where it is a model. Raises ConfigError where drafts come another way."""
+        if not hasattr(self.draft, "open"):
+            raise ConfigError(f"this needs a pair whose draft is a model, and {self.draft.name} is none")
+        return cast("Model", self.draft)
 
     @staticmethod
     def from_transformers(target: PreTrainedModel, draft: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> Pair:

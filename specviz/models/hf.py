@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import itertools
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,9 @@ import numpy.typing as npt
 import torch
 from transformers import DynamicCache, PreTrainedConfig, PreTrainedModel
 
-from specviz.errors import LoadError, PromptError
+from specviz.errors import ConfigError, LoadError, PromptError
 from specviz.models.base import Reader
+from specviz.models.layers import keeping, layers_path
 from specviz.models.lean import LeanCache, LeanLlama
 from specviz.models.vocabulary import Vocabulary
 
@@ -28,11 +30,14 @@ class HFModel:
     Raises LoadError for an encoder-decoder model, and for one whose logits depend on later tokens.
     """
 
-    def __init__(self, model: PreTrainedModel, vocabulary: Vocabulary, name: str | None = None) -> None:
+    def __init__(
+        self, model: PreTrainedModel, vocabulary: Vocabulary, name: str | None = None, lean: LeanLlama | None = None
+    ) -> None:
         config = model.config.get_text_config(decoder=True)
         self.name = name or model.config._name_or_path or type(model).__name__
         refuse_encoder_decoder(model.config, self.name)
         self.model = model.eval()
+        self._vocabulary = vocabulary
         self.device = model.device  # asked of the parameters each time, which takes as long as a small matrix product
         self.vocab_size = vocabulary.size
         self.unknown = list(vocabulary.unknown)
@@ -43,7 +48,7 @@ class HFModel:
         self.takes_logits_to_keep = "logits_to_keep" in accepted
         self.n_rows: int = model.get_input_embeddings().num_embeddings
         self.can_drop = True
-        self.lean = LeanLlama(model) if LeanLlama.fits(model) else None
+        self.lean = lean or (LeanLlama(model) if LeanLlama.fits(model) else None)
         self._check()
         if not self.takes_positions and self.context_length and isinstance(config.pad_token_id, int):
             self.context_length -= config.pad_token_id + 1  # RoBERTa's kind counts positions from there on
@@ -54,6 +59,25 @@ class HFModel:
 
     def open(self) -> Reader:
         return HFReader(self)
+
+    def without(self, layers: Sequence[int] | float) -> HFModel:
+        """This model with layers left out, over the same weights: nothing is copied.
+
+        layers: their indices from 1 on, or the share of them in (0, 1) that goes, from the middle.
+        Raises ConfigError when no such layers are there, or none would be left.
+        """
+        path = layers_path(self.model)
+        n = len(self.model.get_submodule(path))
+        if isinstance(layers, float):
+            n_left_out = min(n - 1, max(1, round(layers * n)))
+            first = 1 + (n - 1 - n_left_out) // 2
+            layers = range(first, first + n_left_out)
+        if not all(1 <= i < n for i in layers) or len(layers) >= n:
+            raise ConfigError(f"{self.name} has layers 1 to {n - 1} that can be skipped, got {list(layers)}")
+        kept = [i for i in range(n) if i not in set(layers)]
+        lean = self.lean.keeping(kept) if self.lean else None
+        told = f"{self.name} without {n - len(kept)} of {n} layers"
+        return HFModel(keeping(self.model, path, kept), self._vocabulary, told, lean)
 
     def _check(self) -> None:
         """Compare with the model alone, without our cache and positions: first causality, then our way to feed it."""

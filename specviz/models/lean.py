@@ -7,6 +7,8 @@ subtraction. `HFModel` takes this way only after its self-check found the logits
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from copy import copy
 from typing import NamedTuple
 
 import torch
@@ -88,6 +90,12 @@ class LeanLlama:
             for layer in body.layers
             for attention in [layer.self_attn]
         ]
+
+    def keeping(self, kept: Sequence[int]) -> LeanLlama:
+        """The same with only these of its layers, over the same tensors."""
+        twin = copy(self)
+        twin.layers = [self.layers[i] for i in kept]
+        return twin
 
     def _rotate_to(self, length: int) -> tuple[Tensor, Tensor]:
         """Cosine and sine of every position below the length, each [length, 1, head size]."""

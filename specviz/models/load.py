@@ -10,6 +10,8 @@ import torch
 from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer, PreTrainedModel, PreTrainedTokenizerBase
 from transformers.utils import logging as transformers_logging
 
+from specviz.drafters import named
+from specviz.drafters.base import Draft
 from specviz.errors import ConfigError, LoadError, VocabularyError
 from specviz.models import presets
 from specviz.models.base import Pair
@@ -21,23 +23,25 @@ DTYPES = {"float32": torch.float32, "float16": torch.float16, "bfloat16": torch.
 
 def load_pair(
     target: str | os.PathLike[str] | None = None,
-    draft: str | os.PathLike[str] | None = None,
+    draft: str | os.PathLike[str] | Draft | None = None,
     *,
     device: str = "auto",
     dtype: str = "auto",
 ) -> Pair:
     """Load a target and a draft that share a tokenizer; the bundled pair when nothing is named.
 
-    target, draft: a name of `specviz.models.presets`, a local folder, or a hub id.
+    target, draft: a name of `specviz.models.presets`, a local folder, or a hub id. draft can also be a way to draft
+    without a second model: one of `specviz.drafters` as `PromptLookup()`, or its name, as "lookup".
     device: "auto" (CUDA, else MPS, else CPU) or torch's name of one. dtype: "auto" (bfloat16 on CUDA,
     else float32; always float32 for the bundled pair), "float32", "float16" or "bfloat16".
     Raises LoadError when one cannot be loaded whole, VocabularyError when their tokens differ, ConfigError.
     """
+    way = draft if isinstance(draft, Draft) else named(draft) if isinstance(draft, str) else None
+    asked = [presets.TARGET if target is None else target]
+    if way is None:
+        asked.append(presets.DRAFT if draft is None else draft)  # type: ignore[arg-type]
     try:
-        names = [
-            os.fspath(name)
-            for name in (presets.TARGET if target is None else target, presets.DRAFT if draft is None else draft)
-        ]
+        names = [os.fspath(name) for name in asked]
     except TypeError:
         raise LoadError(
             "target and draft must be names or folders. For loaded models there is "
@@ -51,10 +55,12 @@ def load_pair(
         raise ConfigError(f"dtype must be auto, {', '.join(DTYPES)}, got {dtype!r}")
     paths = [_locate(name) for name in names]
     tokenizers = [_tokenizer(name, path) for name, path in zip(names, paths, strict=True)]
-    check_same_tokens(*tokenizers)
+    if way is None:
+        check_same_tokens(*tokenizers)
     vocabulary = Vocabulary(tokenizers[0])
     models = [_weights(name, path, place, DTYPES[kind]) for name, path in zip(names, paths, strict=True)]
-    return Pair(HFModel(models[0], vocabulary, names[0]), HFModel(models[1], vocabulary, names[1]), vocabulary)
+    loaded = [HFModel(model, vocabulary, name) for model, name in zip(models, names, strict=True)]
+    return Pair(loaded[0], way or loaded[1], vocabulary)
 
 
 def check_same_tokens(target: PreTrainedTokenizerBase, draft: PreTrainedTokenizerBase) -> None:

@@ -45,13 +45,18 @@ def settings(shown: runs.Shown) -> None:
 
 
 def _more() -> None:
-    drafts = {presets.DRAFT: _("Draft, 0.7M"), presets.WEAK_DRAFT: _("Weak draft, 0.5M")}
-    st.segmented_control(
-        _("Draft model"),
+    drafts = {
+        presets.DRAFT: _("Draft model, 0.7M"),
+        presets.WEAK_DRAFT: _("Weak draft model, 0.5M"),
+        "lookup": _("Prompt lookup: copies what followed before"),
+        "skipped": _("The target with half of its layers"),
+        "uniform": _("Hopeless: every token alike"),
+    }
+    st.selectbox(
+        _("Who drafts"),
         list(drafts),
         format_func=lambda key: drafts[key],
         key=state.DRAFT,
-        required=True,
         persist_state="session",
     )
     _number(state.TOP_K, _("Top-k"), least=1, step=1, empty=_("off"))

@@ -10,15 +10,18 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from specviz.drafters import named
+from specviz.models import presets
+
 if TYPE_CHECKING:
     from specviz.models.base import Pair
 
 turn = threading.Lock()  # held for a round: runs take turns, since two at once only slow each other down
 
 
-@st.cache_resource(show_spinner=False, max_entries=4)
+@st.cache_resource(show_spinner=False, max_entries=8)
 def load(draft: str) -> Pair:
-    """The bundled target with this draft. torch is imported here, on first use.
+    """The bundled target with this draft, a model or a way to draft. torch is imported here, on first use.
 
     It gets one thread, unless the environment says otherwise: passes this small gain nothing by a second one, and on a
     server whose browser shares the cores, the two wait for each other. The first passes of a process are slower than
@@ -27,7 +30,12 @@ def load(draft: str) -> Pair:
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     import specviz as sv
 
-    pair = sv.load_pair(draft=draft)
+    way = named(draft)
+    if way is None:
+        pair = sv.load_pair(draft=draft)
+    else:
+        models = load(presets.DRAFT)
+        pair = sv.Pair(models.target, way, models.tokenizer)
     sv.speculate(pair, "a", max_new_tokens=8, seed=0)
     return pair
 
