@@ -267,6 +267,7 @@ def test_the_more_kinds_persist_the_more_a_fresh_round_gives_and_the_less_one_in
     assert (fresh[1] >= fresh[0] - 1e-12).all()
     assert theory.judged_alpha(fresh[1]) >= a - 1e-12
     text = [theory.reached(rates, k, start=theory.start_in_text(rates, k)).sum() for rates in (less, more)]
+    assert [theory.tokens_in_text(rates, k)[k] for rates in (less, more)] == pytest.approx(text, rel=1e-12)
     assert text[0] <= theory.expected_tokens(a, k) + 1e-12
     assert text[1] <= text[0] + 1e-12
 
@@ -286,10 +287,11 @@ def test_the_recursion_is_what_a_walk_over_all_kinds_of_places_gives():
 
 def test_the_rate_rises_with_the_place_among_the_rounds_that_get_there():
     found = theory.reached(theory.two_rates(0.8, 0.5, 0.8, 0.9), 8)
-    by_place = found[1:] / found[:-1]
+    by_place = theory.rate_by_place(found)
     assert by_place[0] == pytest.approx(0.8)
     assert (np.diff(by_place) > 0).all()
     assert by_place[-1] < 0.96
+    np.testing.assert_array_equal(theory.rate_by_place([1, 0.5, 0, 0]), [0.5, 0, np.nan])
 
 
 def test_a_start_in_a_text_by_hand():

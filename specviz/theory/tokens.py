@@ -97,6 +97,15 @@ def reached(rates: TwoRates, draft_length: int, *, start: float | None = None) -
     return found
 
 
+def rate_by_place(reached: npt.ArrayLike) -> Floats:
+    """Acceptance at place 1, ..., K among the rounds that get there; NaN where none does. [K + 1] -> [K].
+
+    reached: P(N >= 1), ..., P(N >= K + 1), or the shares of rounds that were drawn.
+    """
+    stood = numbers("reached", reached)
+    return np.divide(stood[1:], stood[:-1], out=np.full(stood.size - 1, np.nan), where=stood[:-1] > 0)
+
+
 def start_in_text(rates: TwoRates, draft_length: int) -> float:
     """The share of rounds whose first place is easy when rounds follow one another through one text, in [0, 1].
 
@@ -107,25 +116,38 @@ def start_in_text(rates: TwoRates, draft_length: int) -> float:
     draft_length: one whole K >= 0.
     """
     _require_whole(draft_length)
+    return float(_starts_in_text(rates, int(draft_length))[-1])
+
+
+def tokens_in_text(rates: TwoRates, longest: int) -> Floats:
+    """E[N] at K = 0, ..., longest of rounds that follow one another through one text, [longest + 1]."""
+    _require_whole(longest)
+    easy, hard = (reached(rates, longest, start=start).cumsum() for start in (1, 0))
+    starts = _starts_in_text(rates, int(longest))
+    return starts * easy + (1 - starts) * hard
+
+
+def _starts_in_text(rates: TwoRates, longest: int) -> Floats:
+    """`start_in_text` at K = 0, ..., longest."""
     if rates.persistence == 1:
-        rounds = rates.share / expected_tokens(rates.easy, draft_length)
-        return float(rounds / (rounds + (1 - rates.share) / expected_tokens(rates.hard, draft_length)))
-    to_easy, to_hard = (_next_start(np.eye(2)[kind], rates, int(draft_length))[1 - kind] for kind in (1, 0))
-    return float(to_easy / (to_easy + to_hard))
+        lengths = np.arange(longest + 1)
+        easy, hard = (expected_tokens(rate, lengths) for rate in (rates.easy, rates.hard))
+        rounds = rates.share / easy
+        return np.asarray(rounds / (rounds + (1 - rates.share) / hard))
+    rate, starts = np.array([rates.easy, rates.hard]), np.empty(longest + 1)
+    at, after = np.eye(2), np.zeros((2, 2))  # [kind of the round's first place, kind of this or of the next round's]
+    for k in range(longest + 1):
+        moves = after + _next_place(at, rates)  # after K that all stand, the bonus is the round's last place
+        starts[k] = moves[1, 0] / (moves[1, 0] + moves[0, 1])
+        after += _next_place(at * (1 - rate), rates)  # after a rejection its place is
+        at = _next_place(at * rate, rates)
+    return starts
 
 
 def _next_place(at: Floats, rates: TwoRates) -> Floats:
+    """The kinds of the next places, [..., 2] -> [..., 2]."""
     kinds = np.array([rates.share, 1 - rates.share])
-    return rates.persistence * at + (1 - rates.persistence) * at.sum() * kinds
-
-
-def _next_start(at: Floats, rates: TwoRates, draft_length: int) -> Floats:
-    """Of which kind the next round's first place is, [2], after a round whose first place was of the kinds `at`."""
-    rate, start = np.array([rates.easy, rates.hard]), np.zeros(2)
-    for _ in range(draft_length):
-        start += _next_place(at * (1 - rate), rates)  # the place of the rejection is the round's last
-        at = _next_place(at * rate, rates)
-    return start + _next_place(at, rates)  # the place of the bonus is
+    return np.asarray(rates.persistence * at + (1 - rates.persistence) * at.sum(axis=-1, keepdims=True) * kinds)
 
 
 def judged_alpha(reached: npt.ArrayLike) -> float:

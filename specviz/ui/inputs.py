@@ -39,10 +39,19 @@ def cost_ratio(default: float = 10.0) -> float:
     return number(state.COST_RATIO, _("Cost ratio c = T_p/T_q"), 0.1, DEAREST, default, step=1.0, told=told)
 
 
-def slider(key: str, label: str, least: float, most: float, default: float, *, step: float = 1) -> Any:
+def surcharge() -> float:
+    """s, the share of a plain target pass that each further position of a longer one costs, in [0, 1]."""
+    told = _("What each guess adds to the target pass that checks it, as a share of a plain pass. The formulas take 0.")
+    return number(state.SURCHARGE, _("Surcharge s per checked guess"), 0.0, 1.0, 0.0, step=0.01, told=told)
+
+
+def slider(
+    key: str, label: str, least: float, most: float, default: float, *, step: float = 1, disabled: bool = False
+) -> Any:
     """A number on a slider: whole where the ends are."""
     digits = "%.4g" if isinstance(least, float) else None
-    return _bound(st.slider, label, key, min_value=least, max_value=most, value=default, step=step, format=digits)
+    limits = {"min_value": least, "max_value": most, "value": default, "step": step, "format": digits}
+    return _bound(st.slider, label, key, disabled=disabled, **limits)
 
 
 def number(
@@ -54,11 +63,22 @@ def number(
     return _bound(st.number_input, label, key, help=told, **limits)
 
 
+def text(key: str, label: str, default: str, *, told: str | None = None) -> str:
+    """A line of text, as the reader wrote it."""
+    return str(_bound(st.text_input, label, key, value=default, help=told))
+
+
 def choice(key: str, label: str, options: Sequence[str], *, named: Callable[[str], str] = str) -> str:
     """One of a few, all to be seen. named: the word for an option, which is what the address holds."""
-    return str(
-        _bound(st.segmented_control, label, key, options=options, default=options[0], required=True, format_func=named)
+    chosen = _bound(
+        st.segmented_control, label, key, options=options, default=options[0], required=True, format_func=named
     )
+    return str(options[0] if chosen is None else chosen)  # an address may say that none is chosen
+
+
+def pick(key: str, label: str, options: Sequence[str], *, named: Callable[[str], str] = str) -> str:
+    """One of several, from a list that opens. named: the word for an option, which is what the address holds."""
+    return str(_bound(st.selectbox, label, key, options=options, format_func=named))
 
 
 def switch(key: str, label: str, *, default: bool = False, told: str | None = None) -> bool:
@@ -75,10 +95,14 @@ def from_last_run() -> None:
     values: dict[str, float] = {state.ALPHA: round(rate.estimate, 4), state.K: shown.trace.draft_length}
     told = [f"α̂ = {shown_number(rate.estimate)}", f"K = {shown.trace.draft_length}"]
     if shown.alone is not None and shown.alone.rounds:
-        c = measure.compare(shown.trace, shown.alone).cost_ratio
-        if 0 < c < math.inf:
-            values[state.COST_RATIO] = round(min(c, DEAREST), 3)
-            told.append(f"c = {shown_number(c)}")
+        compared = measure.compare(shown.trace, shown.alone)
+        if 0 < compared.cost_ratio < math.inf:
+            values[state.COST_RATIO] = round(min(compared.cost_ratio, DEAREST), 3)
+            told.append(f"c = {shown_number(compared.cost_ratio)}")
+        surcharge = (compared.pass_ratio - 1) / compared.draft_length
+        if math.isfinite(surcharge):
+            values[state.SURCHARGE] = round(min(max(surcharge, 0.0), 1.0), 4)
+            told.append(f"s = {shown_number(values[state.SURCHARGE])}")
     st.button(_("Load from the last run"), on_click=take, args=(values,), key="from_last_run")
     st.html(f'<p class="sv-told">{", ".join(told)}</p>')
 

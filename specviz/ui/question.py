@@ -37,6 +37,11 @@ def begin(page: str, *, title: str, lead: str) -> tuple[Any, Any]:
     return left, right
 
 
+def part(title: str) -> None:
+    """The heading of a further part of the page."""
+    st.html(f'<h2 class="sv-part">{escape(title)}</h2>')
+
+
 def answer(sentence: str, *numbers: tuple[str, str, str]) -> None:
     """What the current inputs come to, in one sentence, and under it the numbers: name, value, what to know of it."""
     cells = "".join(

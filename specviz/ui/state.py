@@ -41,6 +41,19 @@ UPLOAD = "upload"  # the file that was opened last
 ALPHA = "alpha"
 K = "K"
 COST_RATIO = "c"
+SURCHARGE = "s"
+
+ROUNDS = "rounds"  # E[N]: rounds that are drawn, their seed, and the two rates that take turns
+ROUNDS_SEED = "draws"
+SHARE = "share"
+SPREAD = "spread"
+PERSISTENCE = "lasting"
+
+LAWS = "laws"  # α from two laws: names, p and q, and what changes them
+WARP = "warp"
+WARP_TEMPERATURE = "wT"
+WARP_TOP_K = "wk"
+WARP_TOP_P = "wp"
 
 # Which draft?
 DRAFTS = "drafts"  # in the address, the rows of the table
@@ -49,6 +62,37 @@ PRICED = "cost"  # what the cost column holds
 PRICED_BEFORE = "cost_before"  # and held when the page was drawn last
 TARGET_MS = "Tp"
 TARGET_SIZE = "P"
+
+HAND_NAMES = "hv"  # One round by hand; its K is its own, since the round has its own drafts
+HAND_TARGET = "hp"
+HAND_DRAFT = "hq"
+HAND_K = "hk"
+HAND_TOKENS = "hd"
+HAND_R = "hr"
+HAND_U = "hu"
+HAND_EXERCISE = "hx"
+HAND_SEED = "hs"
+HAND_SHEET = "hand_sheet"  # exercise.Sheet of the round that was asked about last, or None
+HAND_ANSWER = "hand_answer"
+HAND_GOOD = "hand_good"  # the byhand.Given that the fields said last, for while they say none
+
+PROOF = "proof"  # Lossless or not?: the part that is shown, and what its parts ask for
+PROOF_LAWS = "of"
+PROOF_SIZE = "V"
+PROOF_SEED = "lawseed"
+PROOF_CONCENTRATION = "conc"
+PROOF_PLACE = "place"
+PROOF_LENGTH = "len"
+PROOF_ROUNDS = "n"
+PROOF_DRAWS = "sampleseed"
+PROOF_RULE = "rule"
+PROOF_TEMPERATURE = "qT"
+PROOF_TOP_K = "qk"
+PROOF_WORSE = "worse"
+PROOF_WORST = "worst"
+PROOF_FORMAT = "bits"
+PROOF_JOB = "proof_job"  # jobs.Job
+PROOF_RULES_JOB = "proof_rules_job"
 
 KEPT = "kept"  # their last values by key, for when the reader comes back to a page
 
@@ -77,6 +121,8 @@ _AT_FIRST: dict[str, Any] = {
     PAGE: None,
     RACED: ("", 0),
     PART: None,
+    HAND_SHEET: None,
+    HAND_GOOD: None,
     KEPT: {},
 }
 
