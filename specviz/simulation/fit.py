@@ -103,6 +103,16 @@ def samples_needed(law: npt.ArrayLike, probs: npt.ArrayLike, *, level: float = L
     return float(enough)
 
 
+def noncentrality(n_cells: int, *, level: float = LEVEL, wanted: float = POWER) -> float:
+    """λ at which the noncentral chi-square law leaves 1 - wanted below the test's critical value. n_cells: 2 or more.
+
+    n Σ (law - probs)²/probs = λ then gives the samples needed, all cells being large enough. Source: as in `power`.
+    """
+    from scipy.special import chdtri, chndtrinc
+
+    return float(chndtrinc(chdtri(n_cells - 1, level), n_cells - 1, 1.0 - wanted))
+
+
 def expected_divergence(size: int, n: npt.ArrayLike) -> npt.NDArray[np.float64]:
     """(V - 1)/(2 n): the mean of KL(empirical ‖ law) over n samples from a law with V tokens, to first order in 1/n.
 

@@ -86,6 +86,11 @@ def switch(key: str, label: str, *, default: bool = False, told: str | None = No
     return bool(_bound(st.toggle, label, key, value=default, help=told))
 
 
+def span(key: str, label: str, least: float, most: float, *, step: float = 1, told: str | None = None) -> Any:
+    """From where and to where, on a slider with two ends. Not kept: its ends belong to what the page shows now."""
+    return st.slider(label, least, most, (least, most), step, key=key, bind="query-params", help=told)
+
+
 def from_last_run() -> None:
     """A button that takes α̂, K, and c where it was measured, from the run that is on the stage."""
     shown = last_run()

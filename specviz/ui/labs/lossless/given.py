@@ -1,0 +1,111 @@
+"""The two laws that every part starts from: made at random, one of a few, or a real position of the last run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from html import escape
+
+import numpy as np
+import streamlit as st
+
+from specviz import exact, theory, timeline
+from specviz.i18n import _
+from specviz.timeline.labels import quoted
+from specviz.ui import inputs, state
+
+MOST = 12  # rows of a real position
+LARGEST = 50  # tokens of random laws
+
+_CHOSEN: Mapping[str, tuple[tuple[float, ...], tuple[float, ...]]] = {  # p, q
+    "letters": ((0.30, 0.35, 0.20, 0.10, 0.05), (0.50, 0.20, 0.15, 0.10, 0.05)),
+    "exercise2": ((0.4, 0.5, 0.1), (0.6, 0.3, 0.1)),
+    "equal": ((0.4, 0.3, 0.2, 0.1), (0.4, 0.3, 0.2, 0.1)),
+    "disjoint": ((0.6, 0.4, 0.0, 0.0), (0.0, 0.0, 0.7, 0.3)),
+    "one": ((1.0,), (1.0,)),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """Names of the tokens, which may hold whatever a token holds, and both laws."""
+
+    names: tuple[str, ...]
+    p: tuple[float, ...]
+    q: tuple[float, ...]
+
+    @property
+    def alpha(self) -> float:
+        return float(theory.alpha(self.p, self.q))
+
+
+def ask() -> Given:
+    """The inputs, and the laws that they give."""
+    kinds = ["letters", "random", "run", *(kind for kind in _CHOSEN if kind != "letters")]
+    kind = inputs.pick(state.PROOF_LAWS, _("Laws p and q"), kinds, named=_name)
+    if kind == "random":
+        return _random()
+    if kind == "run" and (found := _real()) is not None:
+        return found
+    p, q = _CHOSEN.get(kind, _CHOSEN["letters"])
+    return Given(letters(len(p)), p, q)
+
+
+def random(seed: int, size: int, concentration: float = 1.0) -> Given:
+    p, q = exact.random_laws(seed, size, concentration)
+    return Given(letters(size), tuple(p.tolist()), tuple(q.tolist()))
+
+
+def letters(size: int) -> tuple[str, ...]:
+    """A, B, C, ... and behind Z the numbers."""
+    return tuple(chr(ord("A") + i) if i < 26 else str(i + 1) for i in range(size))
+
+
+def seed() -> int:
+    return int(inputs.number(state.PROOF_SEED, _("Seed of the laws"), 0, 10**6, 1, step=1))
+
+
+def _name(kind: str) -> str:
+    return {
+        "letters": _("the notes' five letters"),
+        "random": _("at random"),
+        "run": _("a place of the last run"),
+        "exercise2": _("exercise 2"),
+        "equal": _("equal laws"),
+        "disjoint": _("disjoint laws"),
+        "one": _("one token"),
+    }[kind]
+
+
+def _random() -> Given:
+    size = int(inputs.slider(state.PROOF_SIZE, _("Tokens V"), 2, LARGEST, 10))
+    told = _("Small: few likely tokens. Great: nearly uniform.")
+    label = _("Concentration")
+    concentration = inputs.number(state.PROOF_CONCENTRATION, label, 0.01, 100.0, 1.0, step=0.1, told=told)
+    return random(seed(), size, float(concentration))
+
+
+def _real() -> Given | None:
+    """A drafted place of the run on the stage; tokens without a row of their own stand together, so that β is kept."""
+    nodes = [(r, i) for r in inputs.last_run().trace.rounds for i in range(len(r.nodes))]
+    if not nodes:
+        st.html(f'<p class="sv-told">{_("The last run drafted nothing: the five letters instead.")}</p>')
+        return None
+    held = {state.PROOF_PLACE: st.session_state.get(state.PROOF_PLACE, 1)}
+    if held[state.PROOF_PLACE] > len(nodes):  # left there by a longer run
+        inputs.take({state.PROOF_PLACE: len(nodes)})
+    state.get(state.KEPT)[state.PROOF_PLACE] = min(state.get(state.KEPT).get(state.PROOF_PLACE, 1), len(nodes))
+    place = int(inputs.number(state.PROOF_PLACE, _("Drafted place"), 1, max(2, len(nodes)), 1, step=1))
+    round_, i = nodes[min(place, len(nodes)) - 1]
+    node = round_.nodes[i]
+    told = _("Round {round}, draft {depth}: {token}, β = {beta} as recorded.").format(
+        round=round_.index + 1,
+        depth=node.depth,
+        token=quoted(node.token, node.text),
+        beta=timeline.number(node.beta),
+    )
+    st.html(f'<p class="sv-told">{escape(told)}</p>')
+    rows = timeline.shares(timeline.draft_law(round_, i), MOST)
+    p, q = (np.array([getattr(row, law) for row in rows]) for law in ("target_prob", "draft_prob"))
+    names = tuple(row.name for row in rows)
+    return Given(names, *(tuple(theory.normalised(law).probs.tolist()) for law in (p, q)))
