@@ -11,7 +11,7 @@ Captions and labels are plain text that may hold whatever a token holds: show th
 """
 
 from specviz.timeline.labels import LABEL, apart, label, number, outcome_name
-from specviz.timeline.laws import Law, Tail, draft_law, final_law
+from specviz.timeline.laws import Law, Share, Tail, draft_law, final_law, shares
 from specviz.timeline.steps import Card, Kind, Step, Tally, steps
 from specviz.timeline.text import Outcome, Row, Span, rows, spans
 from specviz.timeline.told import Formula, balance
@@ -24,6 +24,7 @@ __all__ = [
     "Law",
     "Outcome",
     "Row",
+    "Share",
     "Span",
     "Step",
     "Tail",
@@ -36,6 +37,7 @@ __all__ = [
     "number",
     "outcome_name",
     "rows",
+    "shares",
     "spans",
     "steps",
 ]

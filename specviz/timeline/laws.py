@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
+from specviz.i18n import _
 from specviz.records import Candidate, Round
+from specviz.timeline.labels import label
 
 _ROUNDING = 1e-12  # less mass than this is the rounding of a sum, not mass
 
@@ -60,6 +62,41 @@ def final_law(round_: Round) -> Law | None:
     return Law(
         "residual", final.token, final.uniform, final.below, rejected.token, rejected.beta, final.candidates, tail
     )
+
+
+class Share(NamedTuple):
+    """A row of `shares`: a token, or all others of one kind."""
+
+    name: str
+    target_prob: float
+    draft_prob: float
+
+
+def shares(law: Law, most: int) -> tuple[Share, ...]:
+    """The laws at a place in at most `most` rows (3 or more), whose Σ min(p, q) is the recorded β.
+
+    Tokens without a row of their own stand in one row where one law lies below the other on all of them, as far as
+    the sums tell. Elsewhere a single row would make the overlap too large, so they stand in two: those that the target
+    favours and those that the draft favours. Their masses follow from the record, except for how the overlap of the
+    tokens that it does not list divides between the two: it is halved.
+    """
+    rows = sorted(law.rows, key=lambda c: (c.token != law.token, -max(c.target_prob, c.draft_prob)))
+    tail = law.tail
+    whole = len(rows) <= most and not (tail.target_prob or tail.draft_prob)
+    shown = {c.token for c in (rows if whole else rows[: most - 2])}
+    named = [Share(label(c.token, c.text), c.target_prob, c.draft_prob) for c in law.rows if c.token in shown]
+    if whole:
+        return tuple(named)
+    both = min(tail.overlap, tail.target_prob, tail.draft_prob)  # which rounding may have passed
+    more = [tail.target_prob - both / 2, both / 2]  # p and q of the tokens with p > q, and of those with p < q
+    less = [both / 2, tail.draft_prob - both / 2]
+    for c in law.rows:
+        if c.token not in shown:
+            side = more if c.target_prob > c.draft_prob else less
+            side[0], side[1] = side[0] + c.target_prob, side[1] + c.draft_prob
+    if min(more[0] - more[1], less[1] - less[0]) <= _ROUNDING:
+        return (*named, Share(_("all others"), more[0] + less[0], more[1] + less[1]))
+    return (*named, Share(_("others, p > q"), more[0], more[1]), Share(_("others, p < q"), less[0], less[1]))
 
 
 def _tail(candidates: tuple[Candidate, ...], beta: float | None) -> Tail:
