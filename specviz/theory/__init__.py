@@ -18,7 +18,7 @@ from specviz.theory.drafts import (
     cost_ratio_for_speedup,
     rank_drafts,
 )
-from specviz.theory.laws import alpha, kl_divergence, residual, total_variation
+from specviz.theory.laws import Normalised, alpha, kl_divergence, normalised, residual, total_variation, warped
 from specviz.theory.speed import (
     LengthLaws,
     best_draft_length,
@@ -49,6 +49,7 @@ from specviz.theory.tokens import (
 
 __all__ = [
     "LengthLaws",
+    "Normalised",
     "Standing",
     "TwoRates",
     "alpha",
@@ -66,6 +67,7 @@ __all__ = [
     "kl_divergence",
     "length_laws",
     "marginal_gain",
+    "normalised",
     "operations",
     "plateau",
     "rank_drafts",
@@ -80,5 +82,6 @@ __all__ = [
     "tokens_law",
     "total_variation",
     "two_rates",
+    "warped",
     "with_surcharge",
 ]

@@ -2,12 +2,48 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 import numpy.typing as npt
 
 from specviz import sampling
+from specviz.errors import ConfigError
+from specviz.records import Sampling
 from specviz.sampling import Floats
-from specviz.theory.checks import Numbers, check_laws, plain
+from specviz.theory.checks import Numbers, check_laws, numbers, plain
+
+
+class Normalised(NamedTuple):
+    """A law made of weights: each was divided by their total, in which n_cleared of them count as 0."""
+
+    probs: Floats  # [V]
+    n_cleared: int
+    total: float
+
+
+def normalised(weights: npt.ArrayLike) -> Normalised:
+    """The law that is proportional to the weights, [V]; the uniform law where all of them are 0.
+
+    A weight below 0, infinite or NaN counts as 0. Raises ConfigError where there is no weight at all.
+    """
+    values = numbers("weights", weights)
+    if values.ndim != 1 or not values.size:
+        raise ConfigError(f"weights must be a list of at least one number, got shape {values.shape}")
+    kept = np.where(np.isfinite(values) & (values >= 0), values, 0.0)
+    most = float(kept.max())
+    if most == 0:
+        return Normalised(np.full(len(kept), 1 / len(kept)), int((kept != values).sum()), 0.0)
+    scaled = kept / most  # so that the sum of great weights stays finite
+    total = most * float(scaled.sum())
+    return Normalised(scaled / scaled.sum(), int((kept != values).sum()), total)
+
+
+def warped(probs: npt.ArrayLike, settings: Sampling) -> Floats:
+    """The law that temperature, top-k, top-p and min-p make of a law: `sampling.warp` of its logarithm. [V] -> [V]."""
+    law, _ = check_laws(probs, probs)
+    with np.errstate(divide="ignore"):  # log 0 = -inf: still a token that cannot come
+        return sampling.warp(np.log(law), settings)
 
 
 def alpha(target_probs: npt.ArrayLike, draft_probs: npt.ArrayLike) -> Numbers:
