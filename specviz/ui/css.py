@@ -66,7 +66,8 @@ _SHEET = """
 .sv-lead { font-size: 1.0625rem; line-height: 1.4; margin: 0.25rem 0 0; color: var(--sv-text); }
 .sv-told { margin: 0.25rem 0 0; font-size: 0.875rem; line-height: 1.35; color: var(--sv-muted); }
 .sv-answer { margin: 0 0 0.5rem; font-size: 1.125rem; line-height: 1.4; color: var(--sv-text); }
-[class*="_save"] > * button { min-height: 0; padding: 0.2rem 0.6rem; font-size: 0.875rem; }
+[class*="_save"] > * button, [class*="_presets"] > * button { min-height: 0; padding: 0.2rem 0.6rem;
+  font-size: 0.875rem; }
 .sv-part { font-size: 1.0625rem !important; margin: 0.5rem 0 0 !important; padding: 0 !important;
   color: var(--sv-text); }
 .sv-foot { margin: 0.35rem 0 0; font-size: 0.875rem; line-height: 1.4; color: var(--sv-muted); }
