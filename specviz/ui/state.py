@@ -49,6 +49,10 @@ SHARE = "share"
 SPREAD = "spread"
 PERSISTENCE = "lasting"
 
+OPERATION_RATIO = "ops"  # Best K: ĉ, and the tables whose rows can be taken
+NOTES_ROW = "notes_row"
+PAPER_ROW = "paper_row"
+
 LAWS = "laws"  # α from two laws: names, p and q, and what changes them
 WARP = "warp"
 WARP_TEMPERATURE = "wT"
@@ -86,6 +90,7 @@ PROOF_LENGTH = "len"
 PROOF_ROUNDS = "n"
 PROOF_DRAWS = "sampleseed"
 PROOF_RULE = "rule"
+PROOF_BESIDE = "beside"
 PROOF_TEMPERATURE = "qT"
 PROOF_TOP_K = "qk"
 PROOF_WORSE = "worse"
@@ -93,6 +98,11 @@ PROOF_WORST = "worst"
 PROOF_FORMAT = "bits"
 PROOF_JOB = "proof_job"  # jobs.Job
 PROOF_RULES_JOB = "proof_rules_job"
+
+# Rounds of the last run
+OUTCOME = "outcome"
+ACCEPTED = "accepted"
+ENTROPY = "entropy"
 
 KEPT = "kept"  # their last values by key, for when the reader comes back to a page
 

@@ -1,7 +1,293 @@
-"""To come."""
+"""The best draft length K: where the speed-up is greatest, how flat it is there, and what the rules of thumb say."""
 
-from specviz.ui import question
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from specviz import theory
+from specviz.figures.length import WITHIN, gain_figure, longest_shown, speedup_figure
+from specviz.figures.length_map import best_map_figure, speedup_map_figure, whole_map
+from specviz.i18n import _
+from specviz.timeline import number
+from specviz.ui import inputs, question, shell, state
+from specviz.ui.calculators import printed_lengths
 
 
 def show() -> None:
-    question.begin("length", title="length", lead="")
+    left, right = question.begin(
+        "length",
+        title=_("How many tokens should the draft guess?"),
+        lead=_("Each further guess costs a draft pass for certain and stands ever more rarely: there is a best K."),
+    )
+    with left:
+        alpha, cost_ratio, k = inputs.alpha(), inputs.cost_ratio(), inputs.draft_length()
+        surcharge = inputs.surcharge()
+        inputs.from_last_run()
+        told = _("The draft's arithmetic per token over the target's, for Leviathan's count of operations.")
+        ops = float(inputs.number(state.OPERATION_RATIO, _("Operation ratio ĉ"), 0.0, 10.0, 0.0, step=0.01, told=told))
+    ratio = theory.with_surcharge(cost_ratio, surcharge)
+    with right:
+        _best(alpha, cost_ratio, k, surcharge)
+        _curves(alpha, cost_ratio, k, surcharge)
+        _equation(alpha, ratio, surcharge)
+        _more(alpha, cost_ratio, k, surcharge, ops)
+    question.part(_("Where this is among all α and c"))
+    _maps(alpha, ratio)
+    printed_lengths.show_tables()
+    printed_lengths.show_rules()
+    question.end(
+        source=_(
+            "Leviathan et al. 2023 (arXiv 2211.17192), Theorem 3.8, Corollary 3.9 (break-even), Theorem 3.11 "
+            "(operations), section 3.5; notes, sections 6 and 7. The closed form by Lambert's W and the surcharge are "
+            "ours."
+        ),
+        try_this=_(
+            "Load the last run: its target pass over K + 1 positions costs more than a plain one. Set s to 0 and see "
+            "how much of the promised speed-up that was."
+        ),
+    )
+
+
+def _best(alpha: float, cost_ratio: float, k: int, surcharge: float) -> None:
+    ratio = theory.with_surcharge(cost_ratio, surcharge)
+    best = theory.best_draft_length(alpha, ratio)
+    peak, now = theory.speedup(alpha, ratio, best), theory.speedup(alpha, ratio, k)
+    ranges = [_range(*theory.plateau(alpha, ratio, share)) for share in WITHIN]
+    question.answer(
+        _sentence(alpha, cost_ratio, surcharge, best, peak),
+        (
+            _("Best K"),
+            str(best),
+            _("{speedup}×; between whole numbers {real}").format(speedup=number(peak, 4), real=_real(alpha, ratio)),
+        ),
+        (_("Your K = {k}").format(k=k), f"{number(now, 4)}×", _lost(now, peak)),
+        (
+            _("Nearly as good"),
+            f"K = {ranges[0]}",
+            _("within 1%; {two} within 2%; {three} within 3%").format(two=ranges[1], three=ranges[2]),
+        ),
+    )
+
+
+def _sentence(alpha: float, cost_ratio: float, surcharge: float, best: int, peak: float) -> str:
+    ratio = theory.with_surcharge(cost_ratio, surcharge)
+    a, c = question.given(alpha), question.given(cost_ratio)
+    least = question.given(theory.break_even_alpha(ratio))
+    if alpha <= theory.break_even_alpha(ratio):
+        return _(
+            "At α = {alpha} and c = {c} no K pays: α would have to exceed {least}. The least loss is at K = {best}, "
+            "{peak} times the target alone."
+        ).format(alpha=a, c=c, least=least, best=best, peak=number(peak))
+    if surcharge:
+        plain = theory.best_draft_length(alpha, cost_ratio)
+        return _(
+            "At α = {alpha} and c = {c} the best K is {best}, {peak} times as fast as the target alone; without the "
+            "surcharge it would be K = {plain}, {promised} times."
+        ).format(
+            alpha=a,
+            c=c,
+            best=best,
+            peak=number(peak),
+            plain=plain,
+            promised=number(theory.speedup(alpha, cost_ratio, plain)),
+        )
+    return _("At α = {alpha} and c = {c} the best K is {best}: {peak} times as fast as the target alone.").format(
+        alpha=a, c=c, best=best, peak=number(peak)
+    )
+
+
+def _curves(alpha: float, cost_ratio: float, k: int, surcharge: float) -> None:
+    ratio = theory.with_surcharge(cost_ratio, surcharge)
+    best = theory.best_draft_length(alpha, ratio)
+    wide, narrow = st.columns([5, 3])
+    with wide:
+        question.figure(
+            speedup_figure(alpha, cost_ratio, k, surcharge, theme=shell.theme()),
+            key="speedup",
+            alt=_("Speed-up over K: {peak} at its best, K = {best}, and {now} at K = {k}").format(
+                peak=number(theory.speedup(alpha, ratio, best)),
+                best=best,
+                now=number(theory.speedup(alpha, ratio, k)),
+                k=k,
+            ),
+            frame=lambda: _frame(alpha, cost_ratio, surcharge),
+        )
+    with narrow:
+        question.figure(
+            gain_figure(alpha, ratio, k, theme=shell.theme()),
+            key="gain",
+            alt=_("What one more guess adds to the speed-up: above 0 up to K = {best}, and {gain} from K = {k}").format(
+                best=best - 1, gain=_signed(theory.marginal_gain(alpha, ratio, k)), k=k
+            ),
+            frame=lambda: _frame(alpha, cost_ratio, surcharge)[["K", "gain_of_one_more"]].head(
+                longest_shown(alpha, ratio, k)
+            ),
+        )
+
+
+def _equation(alpha: float, ratio: float, surcharge: float) -> None:
+    """The speed-up, and the equation of its peak as solved, with the numbers put in; in words where there is none."""
+    best = theory.best_draft_length(alpha, ratio)
+    e_n, a, c = number(theory.expected_tokens(alpha, best), 4), question.given(alpha), question.given(ratio)
+    letter = "c'" if surcharge else "c"
+    question.formula(
+        rf"\text{{speed-up}}(K^*) = \frac{{E[N]\,{letter}}}{{{letter}+K^*}} = "
+        rf"\frac{{{e_n}\cdot {c}}}{{{c}+{best}}} = {number(theory.speedup(alpha, ratio, best), 4)}"
+        + (rf",\quad \frac1{{c'}} = \frac1c + s = \frac1{{{c}}}" if surcharge else "")
+    )
+    real = theory.best_draft_length_continuous(alpha, ratio) if ratio >= 1 else math.nan
+    if not math.isfinite(real) or real <= -1:
+        question.note(_without_peak(alpha, ratio))
+        return
+    loss = -math.log(alpha)
+    left = theory.stationary_residual(alpha, ratio, real)
+    question.formula(
+        rf"\alpha^{{K+1}}\,[1+({letter}+K)L] = 1,\ L=\ln\tfrac1\alpha:\quad {a}^{{{number(real, 4)}+1}}\,"
+        rf"[1+({c}+{number(real, 4)})\cdot {number(loss, 4)}] - 1 = {_tex(left)}"
+    )
+    question.formula(
+        rf"K^* = \frac{{-W_{{-1}}(-e^{{-1-L({letter}-1)}})-1}}{{L}} - {letter} = "
+        rf"\frac{{{number(1 + (ratio + real) * loss, 4)}-1}}{{{number(loss, 4)}}} - {c} = {number(real, 4)}"
+    )
+    question.note(
+        _(
+            "The notes (7.1) say that this equation has no closed form. It has none in elementary functions; with the "
+            "lower branch of Lambert's W it has. The best whole K is one of its two neighbours, and at least 1."
+        )
+    )
+
+
+def _without_peak(alpha: float, ratio: float) -> str:
+    if ratio < 1:
+        return _("There is no peak: a guess costs more than a target pass, so the speed-up falls from K = 1 on.")
+    if alpha in (0, 1) and ratio > 1:
+        return (
+            _("There is no peak: every guess stands, so the best K is infinite; here it ends at {most}.").format(
+                most=inputs.LONGEST
+            )
+            if alpha
+            else _("There is no peak: no guess stands, so the speed-up falls from the start (K* = −1).")
+        )
+    return _("There is no peak: a guess costs as much as a target pass, so none can gain anything (K* = −1).")
+
+
+def _more(alpha: float, cost_ratio: float, k: int, surcharge: float, ops: float) -> None:
+    ratio = theory.with_surcharge(cost_ratio, surcharge)
+    best = theory.best_draft_length(alpha, ratio)
+    numbers = [
+        (
+            _("Speculation pays if"),
+            f"α > {question.given(theory.break_even_alpha(ratio))}",
+            _("1/c, and s more if there is a surcharge") if surcharge else _("that is 1/c"),
+        ),
+        (
+            _("c, two conventions"),
+            question.given(cost_ratio),
+            _("T_p/T_q here and in the notes; Leviathan et al. write c = T_q/T_p = {inverse}").format(
+                inverse=question.given(1 / cost_ratio)
+            ),
+        ),
+        (
+            _("Crude rule (7.2)"),
+            *_crude(alpha, ratio, theory.speedup(alpha, ratio, best)),
+        ),
+        (
+            _("One more guess than K = {k}").format(k=k),
+            f"{_signed(theory.marginal_gain(alpha, ratio, k))}×",
+            _("on the speed-up"),
+        ),
+        (
+            _("Operations at K = {k}").format(k=k),
+            f"{number(theory.operations(alpha, k, ops))}×",
+            _("the target's alone, (Kĉ + K + 1)/E[N]"),
+        ),
+        (
+            _("At least, at the best K"),
+            f"{number(theory.guaranteed_speedup(alpha, ratio))}×",
+            _("what K = 1 gives: (1 + α)c/(1 + c)"),
+        ),
+    ]
+    question.answer(_("What else these numbers say"), *numbers)
+
+
+def _crude(alpha: float, ratio: float, peak: float) -> tuple[str, str]:
+    if ratio < 1:
+        return "–", _("says nothing where a guess costs more than a target pass")
+    crude = theory.crude_draft_length(alpha, ratio)
+    whole = int(min(max(math.floor(min(crude, inputs.LONGEST)), 1), inputs.LONGEST))
+    at = theory.speedup(alpha, ratio, whole)
+    return number(crude), _("ln c / ln(1/α) − 1; K = {k} gives {speedup}×, {lost}").format(
+        k=whole, speedup=number(at, 4), lost=_lost(at, peak)
+    )
+
+
+def _maps(alpha: float, ratio: float) -> None:
+    best = theory.best_draft_length(alpha, ratio)
+    spot = {"alpha": question.given(alpha), "c": number(ratio), "best": best}
+    one, other = st.columns(2)
+    with one:
+        question.figure(
+            best_map_figure(alpha, ratio, theme=shell.theme()),
+            key="best_map",
+            alt=_("K* grows with α and with c; at α = {alpha} and c = {c} it is {best}").format(**spot),
+            frame=_map_frame,
+        )
+    with other:
+        question.figure(
+            speedup_map_figure(alpha, ratio, theme=shell.theme()),
+            key="speedup_map",
+            alt=_("The speed-up at K* grows with α and with c; at α = {alpha} and c = {c} it is {speedup}").format(
+                speedup=number(theory.speedup(alpha, ratio, best)), **spot
+            ),
+            frame=_map_frame,
+        )
+
+
+def _real(alpha: float, ratio: float) -> str:
+    return number(theory.best_draft_length_continuous(alpha, ratio), 4) if ratio >= 1 else _("none")
+
+
+def _range(least: int, most: int) -> str:
+    return str(least) if least == most else f"{least}–{most}"
+
+
+def _lost(now: float, peak: float) -> str:
+    lost = 100 * (1 - now / peak)
+    return _("{percent}% below the best").format(percent=number(lost, 2)) if lost > 1e-9 else _("the best")
+
+
+def _signed(value: float) -> str:
+    return ("+" if value > 0 else "−" if value < 0 else "") + number(abs(value), 2)
+
+
+def _tex(value: float) -> str:
+    """A number that may be as small as rounding, for KaTeX."""
+    if abs(value) < 1e-300:
+        return "0"
+    mantissa, exponent = f"{value:.0e}".split("e")
+    return rf"{mantissa}\cdot 10^{{{int(exponent)}}}"
+
+
+def _frame(alpha: float, cost_ratio: float, surcharge: float) -> pd.DataFrame:
+    lengths, ratio = np.arange(1, inputs.LONGEST + 1), theory.with_surcharge(cost_ratio, surcharge)
+    speedups = theory.speedup(alpha, ratio, lengths)
+    return pd.DataFrame(
+        {
+            "K": lengths,
+            "speedup": speedups,
+            "without_surcharge": theory.speedup(alpha, cost_ratio, lengths),
+            "gain_of_one_more": theory.marginal_gain(alpha, ratio, lengths),
+            "below_best_percent": 100 * (1 - speedups / speedups.max()),
+        }
+    )
+
+
+def _map_frame() -> pd.DataFrame:
+    drawn = whole_map()
+    alphas, costs = np.meshgrid(drawn.alphas, drawn.cost_ratios, indexing="ij")
+    columns = {"alpha": alphas, "c": costs, "best_K": drawn.best, "speedup": drawn.speedup}
+    return pd.DataFrame({name: values.ravel() for name, values in columns.items()})
