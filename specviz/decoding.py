@@ -17,6 +17,7 @@ import numpy as np
 from specviz.drafters.base import Drafter
 from specviz.drafters.model import start
 from specviz.errors import ConfigError, LogitsError, PromptError
+from specviz.laws import Laws
 from specviz.models.base import Pair, check_shape
 from specviz.models.vocabulary import GrowingText
 from specviz.recording import Recorder
@@ -126,6 +127,8 @@ class Run(Iterator[Round]):
         self._stop = tuple(s for s in strings if s)
         self._prompt = _prompt_tokens(pair, prompt)
         self._prompt_text = prompt if isinstance(prompt, str) else _text_of(pair, self._prompt)
+        bad_words = _bad_words(pair, self._sampling)
+        self._laws = Laws(self._sampling, len(self._prompt), pair.target.eos, bad_words)
         self._rounds: list[Round] = []
         self._stop_reason: StopReason = "cancelled"
         self._total_s = 0.0
@@ -203,14 +206,16 @@ class Run(Iterator[Round]):
             proposal = None
             if drafter is not None and room > 0:
                 n = min(self._draft_length, room)
-                proposal = drafter.propose(tokens, n, sampling=self._sampling, rng=rng, eos=target.eos)
+                proposal = drafter.propose(tokens, n, laws=self._laws, rng=rng, eos=target.eos)
             drafts = proposal.tokens if proposal else ()
             drafted = time.perf_counter()
 
             # Verify: one target pass over the K + 1 positions.
-            logits = reader.logits([*tokens, *drafts], len(drafts) + 1)  # [K + 1, V]
+            text = [*tokens, *drafts]
+            logits = reader.logits(text, len(drafts) + 1)  # [K + 1, V]
             try:
-                target_probs = warp(check_shape(logits, len(drafts) + 1, target.vocab_size), self._sampling)
+                logits = self._laws.logits(check_shape(logits, len(drafts) + 1, target.vocab_size), text)
+                target_probs = warp(logits, self._sampling)
             except LogitsError as error:
                 raise LogitsError(f"target {target.name!r} after {len(tokens)} tokens: {error}") from None
             verified = time.perf_counter()
@@ -270,6 +275,14 @@ def _prompt_tokens(pair: Pair, prompt: Prompt) -> list[int]:
     if context is not None and len(ids) > context:
         raise PromptError(f"the prompt has {len(ids)} tokens and the target's context holds {context}. Shorten it.")
     return ids
+
+
+def _bad_words(pair: Pair, sampling: Sampling) -> list[tuple[int, ...]]:
+    """Each bad word as ids: as the tokenizer writes it alone, and as it does after a blank."""
+    if sampling.bad_words and pair.tokenizer is None:
+        raise ConfigError("this pair has no tokenizer, so bad words cannot be told apart")
+    words = [written for word in sampling.bad_words for written in (word, f" {word}")]
+    return [tuple(pair.tokenizer.encode_plain(word)) for word in words] if pair.tokenizer else []
 
 
 def _text_of(pair: Pair, tokens: Sequence[int]) -> str:

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import math
 import sys
+from collections.abc import Iterable
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import IO, TYPE_CHECKING, Literal
@@ -34,6 +35,10 @@ _WARP: tuple[tuple[str, type, float, float, str], ...] = (  # field, its type, l
     ("top_k", int, 1, math.inf, "be a whole number of at least 1, or None for no limit"),
     ("top_p", float, math.ulp(0.0), 1, "lie in (0, 1], or be None for no limit"),
     ("min_p", float, 0, 1, "lie in [0, 1], or be None for no limit"),
+    ("repetition_penalty", float, math.ulp(0.0), sys.float_info.max, "be a positive number, or None for none"),
+    ("presence_penalty", float, -sys.float_info.max, sys.float_info.max, "be a finite number, or None for none"),
+    ("frequency_penalty", float, -sys.float_info.max, sys.float_info.max, "be a finite number, or None for none"),
+    ("min_new_tokens", int, 0, math.inf, "be a whole number of at least 0, or None for no limit"),
 )
 
 Source = Literal["residual", "bonus"]
@@ -45,6 +50,10 @@ class Sampling:
     """The warp that turns logits into a law, the same for both models.
 
     temperature: 0 or more; 0 is greedy (exact one-hot laws). top_k: at least 1. top_p: in (0, 1]. min_p: in [0, 1].
+    Before these, by the text so far: repetition_penalty, over 0, divides positive logits of tokens in prompt or output
+    and multiplies negative ones; presence_penalty is taken off the logit of each token in the output, and
+    frequency_penalty as often as it is there. min_new_tokens: no end token before so many are out. bad_words: texts
+    that never come, as the tokenizer writes them alone or after a blank.
     None leaves a filter out. Raises ConfigError when one is out of range.
     """
 
@@ -52,8 +61,18 @@ class Sampling:
     top_k: int | None = None
     top_p: float | None = None
     min_p: float | None = None
+    repetition_penalty: float | None = None
+    presence_penalty: float | None = None
+    frequency_penalty: float | None = None
+    min_new_tokens: int | None = None
+    bad_words: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
+        words = self.bad_words
+        listed = isinstance(words, Iterable) and not isinstance(words, str)
+        if not (listed and all(isinstance(word, str) and word for word in words)):
+            raise ConfigError(f"bad_words must be a list of non-empty texts, got {words!r}")
+        object.__setattr__(self, "bad_words", tuple(words))
         for name, kind, least, most, allowed in _WARP:
             value = getattr(self, name)
             if value is None and name != "temperature":

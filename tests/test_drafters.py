@@ -15,11 +15,13 @@ from specviz.drafters.lookup import PromptLookup
 from specviz.drafters.pace import AdaptiveLength, EarlyStop
 from specviz.drafters.skipped import SkippedLayers
 from specviz.drafters.uniform import UniformDraft
+from specviz.laws import Laws
 from specviz.models.toy import TableModel
 from tests.test_exact import HALVES, PAIRS, Case
 from tests.test_models import CONFIGS, WAYS, build
 
 GREEDY = sv.Sampling(temperature=0)
+LAWS = Laws(sv.Sampling(), 0, frozenset())
 PROMPTS = (
     "It is a truth universally acknowledged",
     "def add(a, b):\n    return a + b\n\ndef add3(a, b, c):\n    return a",
@@ -104,7 +106,7 @@ def test_a_run_is_recorded_and_replays_like_any_other(pair, name):
 
 def copied(text, most=4, eos=frozenset(), **lengths):
     drafter = PromptLookup(**lengths).start(TableModel(lambda _: np.full(9, 1 / 9), 9))
-    made = drafter.propose(text, most, sampling=sv.Sampling(), rng=np.random.default_rng(0), eos=eos)
+    made = drafter.propose(text, most, laws=LAWS, rng=np.random.default_rng(0), eos=eos)
     assert made.probs.shape == (len(made.tokens), 9)
     assert [made.probs[i, t] for i, t in enumerate(made.tokens)] == [1.0] * len(made.tokens)
     assert len(made.uniforms) == len(made.tokens)
@@ -135,7 +137,7 @@ def test_copying_stops_behind_an_end_token():
 def test_an_index_that_grows_with_the_text_finds_what_a_fresh_one_finds(text, longest, data):
     cuts = [*sorted(data.draw(st.sets(st.integers(1, len(text) - 1), max_size=5))), len(text)]
     target = TableModel(lambda _: np.full(3, 1 / 3), 3)
-    options = {"sampling": sv.Sampling(), "rng": np.random.default_rng(0), "eos": frozenset()}
+    options = {"laws": LAWS, "rng": np.random.default_rng(0), "eos": frozenset()}
     growing = PromptLookup(longest).start(target)
     for cut in cuts:
         fresh = PromptLookup(longest).start(target)

@@ -18,10 +18,11 @@ ALLOWED = {
     "timeline": {"records", "timeline"},
     "models": {"records", "models"},
     "models.toy": {"records", "models", "sampling"},
+    "laws": {"records", "sampling"},
     "models.load": {"records", "models", "drafters"},  # a draft's name may name a way to draft
-    "drafters": {"records", "sampling", "models", "drafters"},
+    "drafters": {"records", "sampling", "laws", "models", "drafters"},
     "recording": {"records", "sampling", "models"},
-    "decoding": {"records", "sampling", "drafters", "models", "recording"},
+    "decoding": {"records", "sampling", "laws", "drafters", "models", "recording"},
     "exact": {"records", "sampling", "theory", "models", "exact"},
     "simulation": {"records", "sampling", "theory", "exact", "simulation"},
     "byhand": {"records", "sampling", "theory", "recording", "models"},  # a round of given numbers, recorded as any

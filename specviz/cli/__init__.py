@@ -49,7 +49,17 @@ def decode(args: argparse.Namespace) -> int:
             raise ConfigError(_("there is no folder for {path}. Make it first.").format(path=path))
     options: dict[str, Any] = {
         "max_new_tokens": args.max_new_tokens,
-        "sampling": Sampling(args.temperature, args.top_k, args.top_p, args.min_p),
+        "sampling": Sampling(
+            args.temperature,
+            args.top_k,
+            args.top_p,
+            args.min_p,
+            args.repetition_penalty,
+            args.presence_penalty,
+            args.frequency_penalty,
+            args.min_new_tokens,
+            tuple(args.bad_word),
+        ),
         "seed": args.seed,
         "stop": args.stop,
     }
@@ -168,11 +178,16 @@ def _parser() -> argparse.ArgumentParser:
     p.add_argument("--top-k", type=int, help=_("keep the so many most probable tokens"))
     p.add_argument("--top-p", type=float, help=_("keep the most probable tokens up to this mass"))
     p.add_argument("--min-p", type=float, help=_("keep tokens of at least this share of the best one's probability"))
+    p.add_argument("--repetition-penalty", type=float, help=_("over 1 makes tokens of prompt and output rarer"))
+    p.add_argument("--presence-penalty", type=float, help=_("taken off the logit of each token in the output"))
+    p.add_argument("--frequency-penalty", type=float, help=_("the same, as often as the token is there"))
+    p.add_argument("--min-new-tokens", type=int, help=_("no end of text before so many"))
+    p.add_argument("--bad-word", action="append", default=[], help=_("never write this; can be given again"))
     p.add_argument("--seed", type=int, help=_("the same seed gives the same run (default: a fresh one)"))
     p.add_argument("--max-new-tokens", type=int, default=64, help=_("the most to decode (default 64)"))
     p.add_argument("--stop", action="append", default=[], help=_("end the text before this; can be given again"))
     p.add_argument("--target", help=_("a model's folder or hub id (default: the bundled target)"))
-    p.add_argument("--draft", help=_("the same for the draft; both share a tokenizer"))
+    p.add_argument("--draft", help=_("the same for the draft; or lookup, skipped, uniform: no second model"))
     p.add_argument("--device", default="auto", help=_("auto, cpu, cuda or mps"))
     p.add_argument("--dtype", default="auto", help=_("auto, float32, float16 or bfloat16"))
     p.add_argument("--csv", help=_("save a table of all tokens here"))

@@ -9,8 +9,9 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
+from specviz.laws import Laws
 from specviz.models.base import Model
-from specviz.records import CacheWork, Sampling
+from specviz.records import CacheWork
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,11 +37,14 @@ class Drafter(Protocol):
         tokens: Sequence[int],
         draft_length: int,
         *,
-        sampling: Sampling,
+        laws: Laws,
         rng: np.random.Generator,
         eos: frozenset[int],
     ) -> Proposal:
-        """Guess at most draft_length tokens after these; stop after an end token, since nothing can follow it."""
+        """Guess at most draft_length tokens after these; stop after an end token, since nothing can follow it.
+
+        laws: makes of logits the law to draw from: laws(logits, text), with the drafts so far in the text.
+        """
         ...
 
 

@@ -8,8 +8,9 @@ import numpy as np
 
 from specviz.drafters.base import Drafter, Proposal
 from specviz.errors import ConfigError
+from specviz.laws import Laws
 from specviz.models.base import Model
-from specviz.records import CacheWork, Sampling, is_whole
+from specviz.records import CacheWork, is_whole
 
 
 class PromptLookup:
@@ -49,7 +50,7 @@ class _Lookup:
         tokens: Sequence[int],
         draft_length: int,
         *,
-        sampling: Sampling,  # noqa: ARG002 - a one-hot law stays itself under every warp
+        laws: Laws,  # noqa: ARG002 - a copied token has all the mass, whatever the warp
         rng: np.random.Generator,
         eos: frozenset[int],
     ) -> Proposal:

@@ -8,9 +8,10 @@ import numpy as np
 
 from specviz.drafters.base import Draft, Drafter, Proposal
 from specviz.errors import LogitsError
+from specviz.laws import Laws
 from specviz.models.base import Model, check_shape
-from specviz.records import CacheWork, Sampling
-from specviz.sampling import Floats, draw, warp
+from specviz.records import CacheWork
+from specviz.sampling import Floats, draw
 
 
 def start(draft: Model | Draft, target: Model) -> Drafter:
@@ -37,27 +38,27 @@ class ModelDrafter:
         tokens: Sequence[int],
         draft_length: int,
         *,
-        sampling: Sampling,
+        laws: Laws,
         rng: np.random.Generator,
         eos: frozenset[int],
     ) -> Proposal:
         text = list(tokens)
         drafted: list[int] = []
         uniforms: list[float] = []
-        laws: list[Floats] = []
+        probs: list[Floats] = []
         if self._n_rows < self._vocab_size and max(text) >= self._n_rows:
             draft_length = 0  # the text holds a token that the draft cannot read: the target goes on alone
         while len(drafted) < draft_length and not (drafted and drafted[-1] in eos):
             if self._context_length is not None and len(text) > self._context_length:
                 break  # the draft's context is full: the target goes on alone
             try:
-                law = warp(check_shape(self._reader.logits(text, 1), 1, self._vocab_size), sampling)[0]
+                law = laws(check_shape(self._reader.logits(text, 1), 1, self._vocab_size), text)[0]
             except LogitsError as error:
                 raise LogitsError(f"draft {self._name!r} at token {len(text)}: {error}") from None
             u = float(rng.random())
-            laws.append(law)
+            probs.append(law)
             token = draw(law, u)
             drafted.append(token)
             uniforms.append(u)
             text.append(token)
-        return Proposal(tuple(drafted), tuple(uniforms), np.array(laws).reshape(len(laws), self._vocab_size))
+        return Proposal(tuple(drafted), tuple(uniforms), np.array(probs).reshape(len(probs), self._vocab_size))

@@ -13,8 +13,9 @@ import numpy as np
 from specviz.drafters.base import Draft, Drafter, Proposal
 from specviz.drafters.model import start
 from specviz.errors import ConfigError
+from specviz.laws import Laws
 from specviz.models.base import Model
-from specviz.records import CacheWork, Sampling, is_real, is_whole
+from specviz.records import CacheWork, is_real, is_whole
 
 
 class EarlyStop:
@@ -48,13 +49,13 @@ class _EarlyStop:
         tokens: Sequence[int],
         draft_length: int,
         *,
-        sampling: Sampling,
+        laws: Laws,
         rng: np.random.Generator,
         eos: frozenset[int],
     ) -> Proposal:
         text, parts = list(tokens), []
         while len(text) - len(tokens) < draft_length:
-            part = self._inner.propose(text, 1, sampling=sampling, rng=rng, eos=eos)
+            part = self._inner.propose(text, 1, laws=laws, rng=rng, eos=eos)
             parts.append(part)
             text += part.tokens
             if not part.tokens or part.tokens[0] in eos or part.probs[0, part.tokens[0]] < self._least:
@@ -98,13 +99,13 @@ class _AdaptiveLength:
         tokens: Sequence[int],
         draft_length: int,
         *,
-        sampling: Sampling,
+        laws: Laws,
         rng: np.random.Generator,
         eos: frozenset[int],
     ) -> Proposal:
         if self._drafted:
             stood = tuple(tokens[self._before : self._before + len(self._drafted)]) == self._drafted
             self._length = min(self._length + 2, draft_length) if stood else max(1, self._length - 1)
-        proposal = self._inner.propose(tokens, min(self._length, draft_length), sampling=sampling, rng=rng, eos=eos)
+        proposal = self._inner.propose(tokens, min(self._length, draft_length), laws=laws, rng=rng, eos=eos)
         self._before, self._drafted = len(tokens), proposal.tokens
         return proposal

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from specviz.drafters.base import Drafter, Proposal
+from specviz.laws import Laws
 from specviz.models.base import Model
-from specviz.records import CacheWork, Sampling
-from specviz.sampling import draw, warp
+from specviz.records import CacheWork
+from specviz.sampling import Floats, draw
 
 
 class UniformDraft:
@@ -29,17 +30,19 @@ class _Uniform:
 
     def propose(
         self,
-        tokens: Sequence[int],  # noqa: ARG002 - it does not read the text
+        tokens: Sequence[int],
         draft_length: int,
         *,
-        sampling: Sampling,
+        laws: Laws,
         rng: np.random.Generator,
         eos: frozenset[int],
     ) -> Proposal:
-        law = warp(self._logits, sampling)
-        drafted: list[int] = []
+        text = list(tokens)
+        probs: list[Floats] = []
         uniforms: list[float] = []
-        while len(drafted) < draft_length and not (drafted and drafted[-1] in eos):
+        while len(probs) < draft_length and not (probs and text[-1] in eos):
+            probs.append(laws(self._logits[None], text)[0])
             uniforms.append(float(rng.random()))
-            drafted.append(draw(law, uniforms[-1]))
-        return Proposal(tuple(drafted), tuple(uniforms), np.tile(law, (len(drafted), 1)))
+            text.append(draw(probs[-1], uniforms[-1]))
+        drafted = tuple(text[len(tokens) :])
+        return Proposal(drafted, tuple(uniforms), np.array(probs).reshape(len(probs), len(self._logits)))

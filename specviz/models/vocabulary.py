@@ -56,7 +56,7 @@ class Vocabulary:
                 f"the prompt holds half of a surrogate pair at character {error.start}, which is not text. Remove it."
             ) from None
         whole = list(self.tokenizer(text)["input_ids"])
-        plain = list(self.tokenizer(text, add_special_tokens=False)["input_ids"])
+        plain = self.encode_plain(text)
         starts = (i for i in range(len(whole) - len(plain) + 1) if whole[i : i + len(plain)] == plain)
         before = whole[: next(starts, 0)]  # what the tokenizer puts before the text; what it puts after is left out
         if plain[:1] == before[-1:] == [self.bos]:
@@ -69,6 +69,10 @@ class Vocabulary:
                 "the prompt is empty and this model has no begin-of-text token. Type at least one character."
             )
         return ids
+
+    def encode_plain(self, text: str) -> list[int]:
+        """The ids of a text alone, with nothing put before or after it."""
+        return list(self.tokenizer(text, add_special_tokens=False)["input_ids"])
 
     def label(self, token: int) -> str:
         """The token as people read it; its bytes in hexadecimal, ⟨E2 80⟩, when it is part of a character."""
