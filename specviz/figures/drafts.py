@@ -45,7 +45,8 @@ def speedups_figure(
     layout = panel_layout(theme, title, x_name, "", height=HEIGHT, legend=False)
     places = {s.index: s.cost_ratio if sizes is None else sizes[s.index] for s in standings}
     top = 1.22 * max(1.0, standings[0].speedup)
-    layout["xaxis"] |= _log_axis(list(places.values()))
+    axis = _log_axis(list(places.values()))
+    layout["xaxis"] |= axis
     layout["yaxis"] |= {"range": [0, top], "nticks": 6, "ticksuffix": "×"}
     layout["shapes"] = [_level_line(colours)]
     layout["annotations"] = [_level_name(colours)]
@@ -60,7 +61,14 @@ def speedups_figure(
                 "line": {"color": colours.line, "width": 3},
                 "hoverinfo": "skip",
             },
-            _points(names, standings, [places[s.index] for s in standings], [s.speedup for s in standings], colours),
+            _points(
+                names,
+                standings,
+                [places[s.index] for s in standings],
+                [s.speedup for s in standings],
+                axis["range"],
+                colours,
+            ),
         ],
         layout,
     )
@@ -77,14 +85,14 @@ def plane_figure(names: Sequence[str], standings: Sequence[Standing], *, theme: 
     layout = panel_layout(theme, title, "c = T_p/T_q", "α", height=HEIGHT, legend=False)
     axis = _log_axis([*ratios, 1.0, 30.0])
     layout["xaxis"] |= axis
-    layout["yaxis"] |= {"range": [0, 1.03], "dtick": 0.2}
+    layout["yaxis"] |= {"range": [0, 1.09], "dtick": 0.2}
     low, high = (10**end for end in axis["range"])
     lines = _levels(low, high)
     layout["annotations"] = [_line_name(level, points[0], colours) for level, points in lines.items()]
     traces = [_line(level, points, colours) for level, points in lines.items()]
     if standings:
         traces += _slack(standings[0], colours)
-        traces.append(_points(names, standings, ratios, [s.alpha for s in standings], colours))
+        traces.append(_points(names, standings, ratios, [s.alpha for s in standings], axis["range"], colours))
     return go.Figure(traces, layout)
 
 
@@ -135,6 +143,8 @@ def _line_name(level: float, end: tuple[float, float], colours: Palette) -> dict
         "xanchor": "right",
         "yanchor": "bottom",
         "font": {"size": 11, "color": colours.muted},
+        "bgcolor": style.faint(colours.background, 0.75),
+        "borderpad": 0,
     }
 
 
@@ -163,12 +173,17 @@ def _slack(winner: Standing, colours: Palette) -> list[dict[str, Any]]:
 
 
 def _points(
-    names: Sequence[str], standings: Sequence[Standing], x: Sequence[float], y: Sequence[float], colours: Palette
+    names: Sequence[str],
+    standings: Sequence[Standing],
+    x: Sequence[float],
+    y: Sequence[float],
+    ends: Sequence[float],
+    colours: Palette,
 ) -> dict[str, Any]:
-    """The winner is a star, the others are circles; each carries its name and its speed-up."""
+    """The winner is a star, the others are circles; each carries its name. ends: of the x axis, as powers of ten."""
     told = _("{name}<br>α = {alpha}, c = {c}<br>K* = {k}: {speedup}×")
     wins = [i == 0 and s.speedup > 1 for i, s in enumerate(standings)]
-    sides = _sides(x, y)
+    sides = _sides(x, y, ends)
     return {
         "type": "scatter",
         "mode": "markers+text",
@@ -198,15 +213,16 @@ def _points(
     }
 
 
-def _sides(x: Sequence[float], y: Sequence[float]) -> list[str]:
-    """Names over their points, and under where they would meet that of the neighbour on the left."""
-    low, high = _log_axis(x)["range"]
-    under, before = False, -math.inf
+def _sides(x: Sequence[float], y: Sequence[float], ends: Sequence[float]) -> list[str]:
+    """Names over their points, but under one that stands lower than a near neighbour on its left."""
+    low, high = ends
+    before, height = -math.inf, 0.0
     sides = ["top center"] * len(x)
     for i in sorted(range(len(x)), key=lambda i: (x[i], -y[i])):
         place = (math.log10(x[i]) - low) / (high - low)
-        under = place - before < _NEAR and not under
-        sides[i], before = "bottom center" if under else "top center", place
+        if place - before < _NEAR and y[i] < height:
+            sides[i] = "bottom center"
+        before, height = place, y[i]
     return sides
 
 
@@ -220,7 +236,8 @@ def _log_axis(values: Sequence[float]) -> dict[str, Any]:
     """A log axis that holds these with some room, with ticks at 1, 2 and 5 of each power."""
     low, high = math.log10(min(values)), math.log10(max(values))
     room = max(0.16, 0.09 * (high - low))
-    steps = (1, 2, 5) if high - low < 4 else (1,)
+    width = high - low + 2 * room
+    steps = (1, 1.5, 2, 3, 4, 5, 7) if width < 0.9 else (1, 2, 5) if width < 4 else (1,)
     ticks = [step * 10.0**power for power in range(math.floor(low - room), math.ceil(high + room)) for step in steps]
     return {
         "type": "log",

@@ -5,6 +5,7 @@ about a round is said here, so that they cannot disagree. p is the target's law 
 
     steps     what happens, in order             told       the words of each step: title, caption, formula
     text      the coloured text and the table    laws       the laws at one place
+    overview  a whole run at a glance
     labels    tokens and numbers in few characters
 
 Captions and labels are plain text that may hold whatever a token holds: show them as text, never as markup.
@@ -12,6 +13,18 @@ Captions and labels are plain text that may hold whatever a token holds: show th
 
 from specviz.timeline.labels import LABEL, apart, label, number, outcome_name
 from specviz.timeline.laws import Law, Share, Tail, draft_law, final_law, shares
+from specviz.timeline.overview import (
+    Line,
+    Place,
+    Rejection,
+    Streak,
+    Stretch,
+    costliest_rejection,
+    lines,
+    longest_streak,
+    places,
+    stretches,
+)
 from specviz.timeline.steps import Card, Kind, Step, Tally, steps
 from specviz.timeline.text import Outcome, Row, Span, rows, spans
 from specviz.timeline.told import Formula, balance
@@ -22,22 +35,32 @@ __all__ = [
     "Formula",
     "Kind",
     "Law",
+    "Line",
     "Outcome",
+    "Place",
+    "Rejection",
     "Row",
     "Share",
     "Span",
     "Step",
+    "Streak",
+    "Stretch",
     "Tail",
     "Tally",
     "apart",
     "balance",
+    "costliest_rejection",
     "draft_law",
     "final_law",
     "label",
+    "lines",
+    "longest_streak",
     "number",
     "outcome_name",
+    "places",
     "rows",
     "shares",
     "spans",
     "steps",
+    "stretches",
 ]

@@ -88,7 +88,8 @@ def switch(key: str, label: str, *, default: bool = False, told: str | None = No
 
 def span(key: str, label: str, least: float, most: float, *, step: float = 1, told: str | None = None) -> Any:
     """From where and to where, on a slider with two ends. Not kept: its ends belong to what the page shows now."""
-    return st.slider(label, least, most, (least, most), step, key=key, bind="query-params", help=told)
+    ends = st.slider(label, least, most, (least, most), step, key=key, bind="query-params", help=told)
+    return min(ends), max(ends)  # a link may name them the other way round
 
 
 def from_last_run() -> None:

@@ -14,7 +14,11 @@ from specviz.drafters import named
 from specviz.models import presets
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from specviz.decoding import Run
     from specviz.models.base import Pair
+    from specviz.records import Round
 
 turn = threading.Lock()  # held for a round: runs take turns, since two at once only slow each other down
 
@@ -38,6 +42,17 @@ def load(draft: str) -> Pair:
         pair = sv.Pair(models.target, way, models.tokenizer)
     sv.speculate(pair, "a", max_new_tokens=8, seed=0)
     return pair
+
+
+def in_turn(run: Run) -> Iterator[Round]:
+    """The rounds of a run, each in its turn among the runs of all sessions. The run is closed at the end."""
+    with run:
+        while True:
+            with turn:
+                round_ = next(run, None)
+            if round_ is None:
+                return
+            yield round_
 
 
 @cache

@@ -92,16 +92,17 @@ def watch(shown: runs.Shown) -> None:
     """The stage and what follows it; a step redraws this part of the page only."""
     pairs.warm(state.get(state.DRAFT))
     st.fragment(_watch)(shown)
-    _keep_up(shown)
+    keep_up(shown)
 
 
 def talk(shown: runs.Shown) -> None:
     """The stage alone, for a projector."""
     st.fragment(_talk)(shown)
-    _keep_up(shown)
+    keep_up(shown)
 
 
-def _keep_up(shown: runs.Shown) -> None:
+def keep_up(shown: runs.Shown) -> None:
+    """Draw the page anew as long as a run is under way and there is more to show."""
     if shown.running or running():
         st.fragment(_look_again, run_every=_POLL_S)(shown, running())
 

@@ -38,15 +38,10 @@ def steps() -> Iterator[tuple[float, tuple[Measured, ...]]]:
         traces = []
         for i, prompt in enumerate(PROMPTS):
             run = _start(draft, prompt, seed=i)
-            with run:
-                while True:
-                    with pairs.turn:
-                        round_ = next(run, None)
-                    if round_ is None:
-                        break
-                    share = (i + len(run.trace.tokens) / TOKENS) / len(PROMPTS)
-                    yield (part + share) / (1 + len(drafts)), done
-                traces.append(run.trace)
+            for _round in pairs.in_turn(run):
+                share = (i + len(run.trace.tokens) / TOKENS) / len(PROMPTS)
+                yield (part + share) / (1 + len(drafts)), done
+            traces.append(run.trace)
         if draft is None:
             alone = traces
         else:
