@@ -37,6 +37,7 @@ def stage(
     above: int = 92,
     spot: str | None = None,
     link: str | None = None,
+    until: int | None = None,
 ) -> Position | None:
     """Show the stage and return where the viewer rests: None until the first pause, step or jump.
 
@@ -47,12 +48,13 @@ def stage(
     spot: the part that is shown in a ring while the others step back: "head", "text", "cards", "told" (title and
     caption), "panels" or "controls". It changes nothing else.
     link: the run's name in the page's address (`?run=`), where the stage then keeps round and step up to date.
+    until: how many steps of the last round are shown (None: all). The rest is not told yet; a change plays anew.
     Raises ConfigError for an unknown spot.
     """
     if spot not in SPOTS:
         raise ConfigError(f"spot must be one of {', '.join(map(repr, SPOTS))}, got {spot!r}")
     data: dict[str, Any] = {
-        "payload": payload(trace),
+        "payload": payload(trace) if until is None else _cut(payload(trace), until),
         "start": start and list(start),
         "autoplay": autoplay,
         "live": live,
@@ -66,6 +68,16 @@ def stage(
     if at is None or at.get("link") != link:  # nothing yet, or where the run that stood here before was left
         return None
     return Position(int(at["round"]), int(at["step"]))
+
+
+def _cut(whole: dict[str, Any], until: int) -> dict[str, Any]:
+    """The run without what follows so many steps of its last round; under another name, so that it is drawn anew."""
+    *before, last = whole["rounds"]
+    spans = [span for span in last["spans"] if span[1] < until]
+    shown = last | {"steps": last["steps"][:until], "spans": spans}
+    if not any(step["k"] in ("residual", "bonus") for step in shown["steps"]):
+        shown["final"] = ["", "open", ""]  # so that nothing tells how the round will end
+    return whole | {"run": f"{whole['run']}-{until}", "rounds": [*before, shown]}
 
 
 def _nothing() -> None:

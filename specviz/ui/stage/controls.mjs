@@ -59,7 +59,7 @@ export function makeControls({ w, act, go, setSpeed, more }) {
         const last = all[i].final?.[1] ?? "accepted";
         block.root.style.flexGrow = String(all[i].steps.length);
         setClass(block.root, `is-${last}`);
-        setText(block.root, rounds <= SIGNED ? { residual: "✕", bonus: "★", accepted: "✓" }[last] : "");
+        setText(block.root, rounds <= SIGNED ? { residual: "✕", bonus: "★", accepted: "✓" }[last] ?? "" : "");
       });
     },
     update(view) {

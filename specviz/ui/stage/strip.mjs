@@ -1,7 +1,7 @@
 // The cumulative law as a strip from 0 to 1, the uniform that falls on it, and the token that this picks.
 
 import { h, icon, percent, pool, setClass, setText } from "./dom.mjs";
-import { hang, legible, stretches, valueOf } from "./layout.mjs";
+import { aside, hang, legible, stretches, valueOf } from "./layout.mjs";
 
 export function makeStrip({ w, motion }, kind) {
   const line = h("div", { class: "line" });
@@ -25,9 +25,10 @@ export function makeStrip({ w, motion }, kind) {
       const rest = step.tail ? valueOf(step.tail[column - 2]) : 0;
       const found = legible(stretches(step.rows, rest, column, step.b, step.d));
       parts(found.length).forEach((part, i) => {
-        const { label, width, drawn, at } = found[i];
+        const { label, from, width, drawn, at } = found[i];
         part.root.style.flexGrow = String(Math.max(width, 0.0005) * 1000);
         setText(part.name, label ?? (width > 0.14 ? w.others : width > 0.03 ? "⋯" : ""));
+        part.name.style.left = step.u === null ? "" : percent(aside(valueOf(step.u), from, from + width));
         part.root.title = label ?? w.rest;
         setClass(part.root, `part${drawn ? " drawn" : ""}${at < 0 ? " rest" : ""}`);
       });
