@@ -59,6 +59,16 @@ _SHEET = """
 .sv-chip.sv-is-resampled { border-color: var(--sv-resampled); }
 .sv-chip.sv-is-bonus { border: 4px double var(--sv-target); }
 
+.sv-table caption { text-align: left; font-weight: 600; padding: 0.35rem 0; color: var(--sv-text); }
+.sv-muted { color: var(--sv-muted); }
+.sv-asks { margin: 0; font-size: 1.0625rem; line-height: 1.35; color: var(--sv-text); overflow-wrap: anywhere; }
+.sv-said { margin: 0; padding: 0.4rem 0.7rem; border-left: 4px solid var(--sv-line); background: var(--sv-surface);
+  color: var(--sv-text); font-size: 0.875rem; line-height: 1.35; overflow-wrap: anywhere; }
+.sv-said span { display: block; font-variant-numeric: tabular-nums; }
+.st-key-hand_answer [data-testid="InputInstructions"] { display: none; }
+.sv-said-yes { border-color: var(--sv-accepted); }
+.sv-said-no { border-color: var(--sv-rejected); border-left-style: dashed; }
+
 .st-key-welcome { column-gap: 1rem; }
 .st-key-welcome > :first-child { flex: 1 1 30rem; }
 .sv-title { font-size: 1.625rem !important; line-height: 1.2 !important; margin: 0 !important; padding: 0 !important;
