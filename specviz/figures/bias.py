@@ -80,7 +80,7 @@ def bias_figure(
     layout = panel_layout(theme, title, "", _("emitted − p"), height=height)
     most = max(max(map(abs, gains)), LEAST)
     layout["xaxis"] |= _token_axis(names)
-    layout["yaxis"] |= {"range": [-1.3 * most, 1.3 * most], "nticks": 5, "exponentformat": "power"}
+    layout["yaxis"] |= {"range": [-1.45 * most, 1.45 * most], "nticks": 5, "exponentformat": "power"}
     layout["margin"] |= {"l": 66}
     layout["barmode"] = "overlay"
     layout["shapes"] = [_flat(0.0, colours.text, "solid", 1)]

@@ -76,9 +76,12 @@ def choice(key: str, label: str, options: Sequence[str], *, named: Callable[[str
     return str(options[0] if chosen is None else chosen)  # an address may say that none is chosen
 
 
-def pick(key: str, label: str, options: Sequence[str], *, named: Callable[[str], str] = str) -> str:
-    """One of several, from a list that opens. named: the word for an option, which is what the address holds."""
-    return str(_bound(st.selectbox, label, key, options=options, format_func=named))
+def pick(
+    key: str, label: str, options: Sequence[str], *, default: str | None = None, named: Callable[[str], str] = str
+) -> str:
+    """One of several, from a list that opens; the first by default. named: an option's word, also in the address."""
+    first = 0 if default is None else options.index(default)
+    return str(_bound(st.selectbox, label, key, options=options, index=first, format_func=named))
 
 
 def switch(key: str, label: str, *, default: bool = False, told: str | None = None) -> bool:

@@ -21,7 +21,7 @@ from specviz.ui.labs.lossless import given, words
 
 _KS = range(1, 6)
 _TOKENS = 3  # of the toy pair whose texts are enumerated
-_RULES = ("exact", "first_token_unseen", "resample_from_target")
+_RULES = ("exact", "first_token_unseen")
 _CHAIN = 24  # tokens of the greedy chains
 _CHAIN_TOKENS, _LIKENESS, _CHAIN_K = 12, 0.7, 4
 

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from html import escape
 
-import numpy as np
 import streamlit as st
 
 from specviz import exact, theory, timeline
@@ -28,15 +27,25 @@ _CHOSEN: Mapping[str, tuple[tuple[float, ...], tuple[float, ...]]] = {  # p, q
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """Names of the tokens, which may hold whatever a token holds, and both laws."""
+    """Names of the tokens, which may hold whatever a token holds, and both laws.
+
+    joined: whether a row stands for several tokens, since the record does not list them.
+    """
 
     names: tuple[str, ...]
     p: tuple[float, ...]
     q: tuple[float, ...]
+    joined: bool = False
 
     @property
     def alpha(self) -> float:
         return float(theory.alpha(self.p, self.q))
+
+    @property
+    def rules(self) -> tuple[str, ...]:
+        """The rules that can be followed here: two of them need each token by itself."""
+        needy = ("argmax_verification", "mismatched_temperature") if self.joined else ()
+        return tuple(rule for rule in exact.RULES if rule not in needy)
 
 
 def ask() -> Given:
@@ -105,7 +114,9 @@ def _real() -> Given | None:
         beta=timeline.number(node.beta),
     )
     st.html(f'<p class="sv-told">{escape(told)}</p>')
-    rows = timeline.shares(timeline.draft_law(round_, i), MOST)
-    p, q = (np.array([getattr(row, law) for row in rows]) for law in ("target_prob", "draft_prob"))
+    law = timeline.draft_law(round_, i)
+    rows, tail_mass = timeline.shares(law, MOST), law.tail.target_prob + law.tail.draft_prob
+    p, q = [row.target_prob for row in rows], [row.draft_prob for row in rows]
     names = tuple(row.name for row in rows)
-    return Given(names, *(tuple(theory.normalised(law).probs.tolist()) for law in (p, q)))
+    target, draft = (tuple(theory.normalised(weights).probs.tolist()) for weights in (p, q))
+    return Given(names, target, draft, joined=len(rows) != len(law.rows) or tail_mass > 0)

@@ -92,6 +92,8 @@ def show(left: Any, right: Any) -> None:
         question.note(
             _("Any draft is exact, as long as the q of the ratio and of the residual is the law that it drew from.")
         )
+        if laws.joined:
+            question.note(_("Here the tokens that the record does not list count as one or two tokens."))
 
 
 def drafted(laws: given.Given, temperature: float, top_k: int | None) -> Floats:

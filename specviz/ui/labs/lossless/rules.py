@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
@@ -49,6 +49,7 @@ class Asked:
     n: int
     temperature: float
     seed: int
+    rules: tuple[str, ...]
 
 
 def show(left: Any, right: Any) -> None:
@@ -56,12 +57,11 @@ def show(left: Any, right: Any) -> None:
         laws = given.ask()
         k = inputs.draft_length(3)
         temperature = inputs.slider(state.PROOF_TEMPERATURE, _("Temperature of the draft"), 0.0, 2.0, 0.5, step=0.05)
-        n = COUNTS[inputs.pick(state.PROOF_ROUNDS, _("Samples of each rule"), list(COUNTS)[1:] + list(COUNTS)[:1])]
+        n = COUNTS[inputs.pick(state.PROOF_ROUNDS, _("Samples of each rule"), list(COUNTS), default="10,000")]
         seed = int(inputs.number(state.PROOF_DRAWS, _("Seed of the samples"), 0, 10**6, 0, step=1))
-        chosen = words.RULES[1:] + words.RULES[:1]
-        rule = inputs.pick(state.PROOF_RULE, _("Shown token by token"), chosen, named=words.rule_name)
-    found = [bias(laws, rule, k, temperature) for rule in words.RULES]
-    asked = Asked(laws.p, laws.q, n, temperature, seed)
+        rule = inputs.pick(state.PROOF_RULE, _("Shown token by token"), words.RULES[1:], named=words.rule_name)
+    found = [bias(laws, rule, k, temperature) for rule in laws.rules]
+    asked = Asked(laws.p, laws.q, n, temperature, seed, laws.rules)
     with right:
         biased = [b for b in found if not b.variation(laws.p) <= 1e-13]
         shown = [b.variation(laws.p) for b in biased if b.emitted is not None]
@@ -77,7 +77,9 @@ def show(left: Any, right: Any) -> None:
         )
         seen, n_seen = _samples(asked)
         _table(laws, found, seen, n_seen, k)
-        _one(laws, next(b for b in found if b.rule == rule))
+        _one(laws, next((b for b in found if b.rule == rule), found[1]))
+        if laws.joined:
+            question.note(words.needs_all_tokens())
 
 
 def bias(laws: given.Given, rule: str, k: int, temperature: float) -> Bias:
@@ -93,12 +95,12 @@ def bias(laws: given.Given, rule: str, k: int, temperature: float) -> Bias:
 def steps(asked: Asked) -> Iterator[tuple[float, dict[str, Integers]]]:
     """One token per round of K = 1: what leaves the first drafted position."""
     seen: dict[str, Integers] = {}
-    for i, rule in enumerate(words.RULES):
+    for i, rule in enumerate(asked.rules):
         for tally in tallies(
             asked.p, asked.q, 1, asked.n, seed=asked.seed, rule=rule, draft_temperature=asked.temperature
         ):
             seen = seen | {rule: tally.first_counts}
-            yield (i + tally.n_rounds / asked.n) / len(words.RULES), seen
+            yield (i + tally.n_rounds / asked.n) / len(asked.rules), seen
 
 
 @lru_cache(maxsize=32)
@@ -115,7 +117,7 @@ def _samples(asked: Asked) -> tuple[dict[str, Integers], int]:
     job = jobs.button(state.PROOF_RULES_JOB, label, lambda: steps(asked), asked=asked)
     if job is not None and job.asked == asked and not job.running and job.value is not None:
         return job.value, asked.n
-    first = Asked(asked.p, asked.q, _AT_ONCE, asked.temperature, asked.seed)
+    first = replace(asked, n=_AT_ONCE)
     return at_once(first), _AT_ONCE
 
 
@@ -134,7 +136,7 @@ def _table(laws: given.Given, found: list[Bias], seen: dict[str, Integers], n: i
     words.table(_("The rules, their bias, and whether samples show it"), heads, rows, bold=0)
     question.note(
         _(
-            "TV and KL of a drafted position from p; a text has bonus tokens too (K = {k}). "
+            "TV = ½ Σ |emitted − p| and KL: at a drafted position; a text has bonus tokens too (K = {k}). "
             "Needed: for 99% power at a 1% level."
         ).format(k=k)
     )
@@ -147,7 +149,7 @@ def _row(laws: given.Given, b: Bias, counts: Integers | None) -> list[str]:
     gains = b.emitted - np.array(laws.p)
     up, down = int(gains.argmax()), int(gains.argmin())
     told = [
-        f"{timeline.label(i, laws.names[i], 10)} {words.signed(float(gains[i]))}" if abs(gains[i]) > 1e-13 else "–"
+        f"{timeline.label(i, laws.names[i], 14)} {words.signed(float(gains[i]))}" if abs(gains[i]) > 1e-13 else "–"
         for i in (up, down)
     ]
     return [

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
@@ -20,7 +20,7 @@ from specviz.ui import inputs, jobs, question, shell, state
 from specviz.ui.labs.lossless import given, words
 
 COUNTS = {f"{n:,}": n for n in (10**3, 10**4, 10**5, 10**6, 10**7)}
-_AT_ONCE = 100_000  # rounds that need no button
+_AT_ONCE = 1_000_000  # uniforms of rounds that need no button
 _REDRAWN_S = 0.8  # while a job runs
 
 
@@ -48,20 +48,28 @@ def show(left: Any, right: Any) -> None:
     with left:
         laws = given.ask()
         k = inputs.draft_length(3)
-        n = COUNTS[inputs.pick(state.PROOF_ROUNDS, _("Rounds"), list(COUNTS)[2:] + list(COUNTS)[:2])]
+        n = COUNTS[inputs.pick(state.PROOF_ROUNDS, _("Rounds"), list(COUNTS), default="100,000")]
         beside = inputs.pick(
-            state.PROOF_RULE, _("A broken rule beside it"), words.RULES[2:] + words.RULES[1:2], named=words.rule_name
+            state.PROOF_BESIDE,
+            _("A broken rule beside it"),
+            words.RULES[1:],
+            default="first_token_unseen",
+            named=words.rule_name,
         )
+        if beside not in laws.rules:
+            beside = "first_token_unseen"
+            question.note(words.needs_all_tokens())
         seed = int(inputs.number(state.PROOF_DRAWS, _("Seed of the samples"), 0, 10**6, 0, step=1))
     asked = Asked(laws.p, laws.q, k, n, ("exact", beside), seed)
     with right:
-        if n <= _AT_ONCE:
+        ready = max(n for n in COUNTS.values() if n * (2 * k + 1) <= _AT_ONCE)
+        if n <= ready:
             _results(asked, at_once(asked))
             return
         job = jobs.button(state.PROOF_JOB, _("Play {n} rounds").format(n=f"{n:,}"), lambda: steps(asked), asked=asked)
         if job is None or job.asked != asked or (job.value is None and not job.running):
-            first = Asked(laws.p, laws.q, k, _AT_ONCE, asked.rules, seed)
-            question.note(_("Shown: the first {n} rounds.").format(n=f"{_AT_ONCE:,}"))
+            first = replace(asked, n_rounds=ready)
+            question.note(_("Shown: the first {n} rounds.").format(n=f"{ready:,}"))
             _results(first, at_once(first), n_coming=n)
         elif job.running:
             st.fragment(_growing, run_every=_REDRAWN_S)(asked, job)
@@ -137,6 +145,12 @@ def _results(asked: Asked, seen: dict[str, Seen], *, n_coming: int = 0) -> None:
             f"{tally.mean_tokens:.4f}",
             _("± {error}; E[N] = {mean}").format(error=number(tally.standard_error), mean=number(mean, 4)),
         ),
+    )
+    question.formula(
+        r"\chi^2 = \sum_x \frac{(O_x - n p_x)^2}{n p_x} = "
+        rf"{words.tex(found.statistic)},\quad \overline{{\mathrm{{KL}}}} = \frac{{V-1}}{{2n}} = "
+        rf"\frac{{{size - 1}}}{{2\cdot {tally.n_tokens}}},\quad "
+        rf"E[N] = \frac{{1-\alpha^{{K+1}}}}{{1-\alpha}} = {words.tex(mean)}"
     )
     own = _own_law(asked, beside)
     paths = [

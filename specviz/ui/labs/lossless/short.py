@@ -49,6 +49,11 @@ def show(left: Any, right: Any) -> None:
                 _("with r of {bits} bits").format(bits=exact.UNIFORM_BITS[form]),
             ),
         )
+        question.formula(
+            r"\hat p = \mathrm{round}(p),\quad P(x) = \tilde q \min(1, \hat p/\hat q) + "
+            r"\Big(1-\textstyle\sum \tilde q \min(1, \hat p/\hat q)\Big)\,\hat p_r(x),\quad "
+            rf"\mathrm{{TV}}(P, p) = {words.tex(variations[0])}"
+        )
         words.table(
             _("What is rounded, and what the emitted law then is"),
             [

@@ -55,6 +55,10 @@ def count(value: float) -> str:
     return f"{value:,.0f}" if value < 1e7 else number(value)
 
 
+def needs_all_tokens() -> str:
+    return _("The record joins the tokens that it does not list, and two of the rules need each token by itself.")
+
+
 def p_value(value: float) -> str:
     """Below what a float can hold it is no 0."""
     return number(value, 2) if value > 0 else _("< 10⁻³⁰⁰")
