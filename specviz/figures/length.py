@@ -150,6 +150,7 @@ def _point(
         "y": [speedup],
         "text": [f"<b>{number(speedup)}×</b>"] if marker["symbol"] == "star" else None,
         "textposition": "top center",
+        "cliponaxis": False,
         "marker": {"size": 15, "line": {"color": colours.text, "width": 1.5}} | marker,
         "customdata": [_("{name}: {speedup}×").format(name=name.format(k=k), speedup=number(speedup, 4))],
         "hovertemplate": "%{customdata}<extra></extra>",

@@ -14,7 +14,7 @@ from specviz.figures.length_map import best_map_figure, speedup_map_figure, whol
 from specviz.i18n import _
 from specviz.timeline import number
 from specviz.ui import inputs, question, shell, state
-from specviz.ui.calculators import printed_lengths
+from specviz.ui.calculators import printed_lengths, stationary
 
 
 def show() -> None:
@@ -33,7 +33,7 @@ def show() -> None:
     with right:
         _best(alpha, cost_ratio, k, surcharge)
         _curves(alpha, cost_ratio, k, surcharge)
-        _equation(alpha, ratio, surcharge)
+        stationary.show(alpha, ratio, surcharge)
         _more(alpha, cost_ratio, k, surcharge, ops)
     question.part(_("Where this is among all α and c"))
     _maps(alpha, ratio)
@@ -78,10 +78,18 @@ def _sentence(alpha: float, cost_ratio: float, surcharge: float, best: int, peak
     a, c = question.given(alpha), question.given(cost_ratio)
     least = question.given(theory.break_even_alpha(ratio))
     if alpha <= theory.break_even_alpha(ratio):
-        return _(
-            "At α = {alpha} and c = {c} no K pays: α would have to exceed {least}. The least loss is at K = {best}, "
-            "{peak} times the target alone."
-        ).format(alpha=a, c=c, least=least, best=best, peak=number(peak))
+        told = (
+            _(
+                "At c = {c} no K pays, whatever α is: a guess costs a target pass or more. At α = {alpha} the "
+                "least loss is at K = {best}, {peak} times the target alone."
+            )
+            if ratio <= 1
+            else _(
+                "At α = {alpha} and c = {c} no K pays: α would have to exceed {least}. The least loss is at K = "
+                "{best}, {peak} times the target alone."
+            )
+        )
+        return told.format(alpha=a, c=c, least=least, best=best, peak=number(peak))
     if surcharge:
         plain = theory.best_draft_length(alpha, cost_ratio)
         return _(
@@ -127,52 +135,6 @@ def _curves(alpha: float, cost_ratio: float, k: int, surcharge: float) -> None:
                 longest_shown(alpha, ratio, k)
             ),
         )
-
-
-def _equation(alpha: float, ratio: float, surcharge: float) -> None:
-    """The speed-up, and the equation of its peak as solved, with the numbers put in; in words where there is none."""
-    best = theory.best_draft_length(alpha, ratio)
-    e_n, a, c = number(theory.expected_tokens(alpha, best), 4), question.given(alpha), question.given(ratio)
-    letter = "c'" if surcharge else "c"
-    question.formula(
-        rf"\text{{speed-up}}(K^*) = \frac{{E[N]\,{letter}}}{{{letter}+K^*}} = "
-        rf"\frac{{{e_n}\cdot {c}}}{{{c}+{best}}} = {number(theory.speedup(alpha, ratio, best), 4)}"
-        + (rf",\quad \frac1{{c'}} = \frac1c + s = \frac1{{{c}}}" if surcharge else "")
-    )
-    real = theory.best_draft_length_continuous(alpha, ratio) if ratio >= 1 else math.nan
-    if not math.isfinite(real) or real <= -1:
-        question.note(_without_peak(alpha, ratio))
-        return
-    loss = -math.log(alpha)
-    left = theory.stationary_residual(alpha, ratio, real)
-    question.formula(
-        rf"\alpha^{{K+1}}\,[1+({letter}+K)L] = 1,\ L=\ln\tfrac1\alpha:\quad {a}^{{{number(real, 4)}+1}}\,"
-        rf"[1+({c}+{number(real, 4)})\cdot {number(loss, 4)}] - 1 = {_tex(left)}"
-    )
-    question.formula(
-        rf"K^* = \frac{{-W_{{-1}}(-e^{{-1-L({letter}-1)}})-1}}{{L}} - {letter} = "
-        rf"\frac{{{number(1 + (ratio + real) * loss, 4)}-1}}{{{number(loss, 4)}}} - {c} = {number(real, 4)}"
-    )
-    question.note(
-        _(
-            "The notes (7.1) say that this equation has no closed form. It has none in elementary functions; with the "
-            "lower branch of Lambert's W it has. The best whole K is one of its two neighbours, and at least 1."
-        )
-    )
-
-
-def _without_peak(alpha: float, ratio: float) -> str:
-    if ratio < 1:
-        return _("There is no peak: a guess costs more than a target pass, so the speed-up falls from K = 1 on.")
-    if alpha in (0, 1) and ratio > 1:
-        return (
-            _("There is no peak: every guess stands, so the best K is infinite; here it ends at {most}.").format(
-                most=inputs.LONGEST
-            )
-            if alpha
-            else _("There is no peak: no guess stands, so the speed-up falls from the start (K* = −1).")
-        )
-    return _("There is no peak: a guess costs as much as a target pass, so none can gain anything (K* = −1).")
 
 
 def _more(alpha: float, cost_ratio: float, k: int, surcharge: float, ops: float) -> None:
@@ -262,14 +224,6 @@ def _lost(now: float, peak: float) -> str:
 
 def _signed(value: float) -> str:
     return ("+" if value > 0 else "−" if value < 0 else "") + number(abs(value), 2)
-
-
-def _tex(value: float) -> str:
-    """A number that may be as small as rounding, for KaTeX."""
-    if abs(value) < 1e-300:
-        return "0"
-    mantissa, exponent = f"{value:.0e}".split("e")
-    return rf"{mantissa}\cdot 10^{{{int(exponent)}}}"
 
 
 def _frame(alpha: float, cost_ratio: float, surcharge: float) -> pd.DataFrame:

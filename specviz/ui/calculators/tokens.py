@@ -187,9 +187,9 @@ def _recursion(rates: theory.TwoRates, k: int, mean: float) -> str:
     easy, hard, w = number(rates.easy), number(rates.hard), question.given(rates.share)
     kept = question.given(rates.persistence)
     return (
-        rf"E[N] = \sum_{{n=0}}^{{{k}}} \pi\,(D\,T)^n\,\mathbf 1 = {number(mean, 4)},\quad "
-        rf"\pi = ({w},\ {question.given(1 - rates.share)}),\quad D = \mathrm{{diag}}({easy},\ {hard}),\quad "
-        rf"T = {kept}\,I + (1 - {kept})\,\mathbf 1\,\pi"
+        rf"\begin{{gathered}} E[N] = \sum_{{n=0}}^{{{k}}} \pi\,(D\,T)^n\,\mathbf 1 = {number(mean, 4)},\quad "
+        rf"\pi = ({w},\ {question.given(1 - rates.share)}) \\ D = \mathrm{{diag}}({easy},\ {hard}),\quad "
+        rf"T = {kept}\,I + (1 - {kept})\,\mathbf 1\,\pi \end{{gathered}}"
     )
 
 
