@@ -228,7 +228,8 @@ def test_what_is_filled_in_is_said():
     assert round_.draft == (0, 1, 0, 0, 0)
     assert "p summed to 10" in told[0]
     assert told[1].startswith("K = 5 needs more drafted tokens than the 3 given: A")
-    assert told[2] == "Place 1: no r is given for A. 0.5 is taken."
+    assert told[2] == "Place 2: any r will do, since p ≥ q for B. 0.5 is taken."
+    assert told[3] == "No r is given at place 1, 3, 4, 5: 0.5 is taken there."
     assert "first K = 1 of the 3" in NOTES._replace(draft_length=1).read()[1][0]
 
 

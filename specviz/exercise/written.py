@@ -101,22 +101,23 @@ def _draft(text: str, k: int, names: tuple[str, ...], q: tuple[float, ...]) -> t
 
 
 def _r(text: str, given: Given) -> tuple[tuple[float, ...], list[str]]:
-    """The r's, and for each that is not written what was taken; one that no one can see is named as such."""
+    """The r's, and what was taken where none is written: any will do where p >= q."""
     pieces = _pieces(text)
-    values, told = [], []
+    values, told, missing = [], [], []
     for i, token in enumerate(given.draft):
         piece = pieces[i] if i < len(pieces) else "–"
         if piece.casefold() not in _MISSING:
             values.append(_uniform("r", piece))
             continue
         values.append(ANY_R)
-        p, q = given.target_probs[token], given.draft_probs[token]
-        sentence = (
-            _("Place {i}: any r will do, since p ≥ q for {token}. {r} is taken.")
-            if p >= q
-            else _("Place {i}: no r is given for {token}. {r} is taken.")
-        )
-        told.append(sentence.format(i=i + 1, token=given.names[token], r=shown(ANY_R)))
+        if given.target_probs[token] >= given.draft_probs[token]:
+            sentence = _("Place {i}: any r will do, since p ≥ q for {token}. {r} is taken.")
+            told.append(sentence.format(i=i + 1, token=given.names[token], r=shown(ANY_R)))
+        else:
+            missing.append(str(i + 1))
+    if missing:
+        sentence = _("No r is given at place {places}: {r} is taken there.")
+        told.append(sentence.format(places=", ".join(missing), r=shown(ANY_R)))
     return tuple(values), told
 
 

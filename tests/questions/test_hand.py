@@ -305,6 +305,8 @@ def test_the_exercise_goes_from_alpha_to_the_speed_up_and_shows_only_what_was_fo
         assert f"{i + 1}. {question.asks}" in text
         assert kinds == steps
         assert "The round gives" not in text
+        assert "will do" not in text
+        assert "stretch" not in text or question.key in ("token", "n_tokens")
         payload = stages(at)[0]["payload"]["rounds"][0]
         assert ("".join(span[0] for span in payload["spans"]), payload["final"][0])[1] == (
             "B" if "residual" in kinds else ""

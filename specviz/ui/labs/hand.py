@@ -138,8 +138,8 @@ def _answer(worked: Worked, sheet: Sheet | None, remarks: tuple[str, ...]) -> No
                 tokens=tokens, n=len(worked.round.emitted), mean=shown(worked.expected_tokens)
             )
         )
-    if remarks:
-        question.note(" ".join(remarks))
+        if remarks:  # in an exercise they would tell what is asked
+            question.note(" ".join(remarks))
 
 
 def _numbers(worked: Worked, sheet: Sheet | None) -> None:
