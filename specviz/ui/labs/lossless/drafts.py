@@ -38,7 +38,7 @@ def show(left: Any, right: Any) -> None:
                 "As the draft gets worse, {n} of {all} broken rules are further off; the exact rule stays at {none}."
             ).format(n=grown, all=len(over) - 1, none=number(max(over["exact"]))),
             (_("α of this draft"), number(alpha), _("{alpha} without the mixture").format(alpha=number(laws.alpha))),
-            (_("E[N]"), number(mean), _("what a bad draft does cost: speed")),
+            (_("E[N]"), number(mean), _("a bad draft costs speed")),
             (_("exact rule"), number(here), _("TV from p over the text")),
         )
         question.formula(

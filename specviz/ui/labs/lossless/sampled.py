@@ -22,6 +22,7 @@ from specviz.ui.labs.lossless import given, words
 COUNTS = {f"{n:,}": n for n in (10**3, 10**4, 10**5, 10**6, 10**7)}
 _AT_ONCE = 1_000_000  # uniforms of rounds that need no button
 _REDRAWN_S = 0.8  # while a job runs
+_APART = 1.25  # from one point of the figure to the next; a nearer one takes the place of the last
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +90,8 @@ def steps(asked: Asked) -> Iterator[tuple[float, dict[str, Seen]]]:
     points: list[list[tuple[int, float]]] = [[] for _rule in asked.rules]
     for now in zip(*streams, strict=True):
         for path, tally in zip(points, now, strict=True):
+            if len(path) > 1 and tally.n_tokens < _APART * path[-2][0]:
+                path.pop()
             if tally.n_tokens:
                 path.append((tally.n_tokens, fit.divergence(tally.counts, asked.p)))
         seen = {rule: Seen(tuple(path), tally) for rule, path, tally in zip(asked.rules, points, now, strict=True)}
