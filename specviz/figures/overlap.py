@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import plotly.graph_objects as go
 
 from specviz.exact import Parts
@@ -13,8 +14,9 @@ from specviz.figures import style
 from specviz.figures.panel import panel_layout
 from specviz.figures.style import Theme
 from specviz.i18n import _
-from specviz.sampling import Floats
 from specviz.timeline import number
+
+Floats = npt.NDArray[np.float64]
 
 HEIGHT = 330
 _WIDTH = 0.84  # of a bar; 1 is the distance of two tokens
@@ -147,7 +149,7 @@ def _outline(law: Floats, name: str, line: dict[str, Any]) -> dict[str, Any]:
 
 def _layout(theme: Theme, title: str, names: Sequence[str], top: float) -> dict[str, Any]:
     layout = panel_layout(theme, title, "", _("probability"), height=HEIGHT)
-    cut = 14 if len(names) <= _FEW else 7
+    cut = 14 if len(names) <= _FEW else 9
     short = [name if len(name) <= cut else name[: cut - 1] + "…" for name in names]
     layout["xaxis"] |= {
         "range": [-0.6, len(names) - 0.4],

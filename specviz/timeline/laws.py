@@ -95,8 +95,8 @@ def shares(law: Law, most: int) -> tuple[Share, ...]:
             side = more if c.target_prob > c.draft_prob else less
             side[0], side[1] = side[0] + c.target_prob, side[1] + c.draft_prob
     if min(more[0] - more[1], less[1] - less[0]) <= _ROUNDING:
-        return (*named, Share(_("all others"), more[0] + less[0], more[1] + less[1]))
-    return (*named, Share(_("others, p > q"), more[0], more[1]), Share(_("others, p < q"), less[0], less[1]))
+        return (*named, Share(_("rest"), more[0] + less[0], more[1] + less[1]))
+    return (*named, Share(_("rest, p>q"), more[0], more[1]), Share(_("rest, p<q"), less[0], less[1]))
 
 
 def _tail(candidates: tuple[Candidate, ...], beta: float | None) -> Tail:

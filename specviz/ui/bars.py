@@ -17,8 +17,9 @@ _STYLE = """
 .head { display: flex; gap: 1rem; margin-bottom: 0.25rem; color: var(--sv-muted); }
 .head b { font-weight: 400; }
 .head b::before { content: ""; display: inline-block; width: 1.1rem; height: 0.6rem; margin-right: 0.35rem; }
-.row { display: grid; grid-template-columns: minmax(1.5rem, auto) 0.6rem minmax(4rem, 1fr) 3rem; column-gap: 0.4rem;
-  align-items: center; padding: 0.2rem 0; border-top: 1px solid var(--sv-line); }
+.list { display: grid; grid-template-columns: minmax(1.5rem, auto) 0.6rem minmax(4rem, 1fr) 3rem; column-gap: 0.4rem; }
+.row { grid-column: 1 / -1; display: grid; grid-template-columns: subgrid; align-items: center; padding: 0.2rem 0;
+  border-top: 1px solid var(--sv-line); }
 .row[hidden] { display: none; }
 .name { grid-row: 1 / span 2; max-width: 5.5rem; overflow: hidden; text-overflow: ellipsis; white-space: pre;
   font-weight: 600; }

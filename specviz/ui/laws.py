@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from urllib.parse import quote, unquote
+from urllib.parse import unquote
 
 import numpy as np
 import pandas as pd
@@ -39,8 +40,8 @@ class Laws:
         return pd.DataFrame({"token": pd.Series(self.names, dtype=object), "p": self.p, "q": self.q})
 
     def address(self) -> str:
-        """Compact and safe in an address: names, p and q between `~`, parted by `_`; `read` is its inverse."""
-        names = (quote(name, safe="").replace("_", "%5F").replace("~", "%7E") for name in self.names)
+        """Compact: names, p and q with `~` between, each parted by `_`; names hold both as codes. `read` reads it."""
+        names = (re.sub("[%_~]", lambda sign: f"%{ord(sign[0]):02X}", name) for name in self.names)
         return "~".join("_".join(part) for part in (names, map(_digits, self.p), map(_digits, self.q)))
 
 

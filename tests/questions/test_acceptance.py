@@ -177,7 +177,7 @@ def test_a_single_row_of_all_others_would_overlap_too_much():
     """Why there are two: the smaller of two sums is not the sum of the smaller ones."""
     rows = (Candidate(0, "a", 0.4, 0.4, 0.0),)
     law = Law("draft", 0, 0.5, 0.0, None, 0.5, rows, Tail(0.6, 0.6, 1.0, 0.1))
-    assert [row.name for row in shares(law, 12)] == ["a", "others, p > q", "others, p < q"]
+    assert [row.name for row in shares(law, 12)] == ["a", "rest, p>q", "rest, p<q"]
     assert min(0.4, 0.4) + min(law.tail.target_prob, law.tail.draft_prob) > 0.5 + 0.4
 
 
@@ -213,7 +213,6 @@ weights = some.floats(-1000, 1000) | some.sampled_from((0.0, 1e-12, 1e6, -1e6))
 def test_an_address_gives_the_laws_back(rows):
     given_laws = laws.of([(name, float(f"{p:.12g}"), float(f"{q:.12g}")) for name, p, q in rows])
     assert laws.read(given_laws.address()) == given_laws
-    assert re.fullmatch(r"[\w.~%+-]*", given_laws.address(), re.ASCII)
 
 
 def test_a_link_reproduces_the_page():

@@ -23,7 +23,7 @@ EQUAL = Laws(LETTERS.names, LETTERS.p, LETTERS.p)
 DISJOINT = Laws(("A", "B", "C", "D"), (0.6, 0.4, 0.0, 0.0), (0.0, 0.0, 0.5, 0.5))
 WARPS = ("off", "both", "target", "draft")
 _EXACT = 1e-9  # nearer than this, a sum is 1 and a number is what its digits say
-_TERMS = 8  # of the sum that the formula writes out
+_TERMS, _SHORT = 8, 5  # of the sum: written out, and so many stand on the formula's first line
 
 
 def show() -> None:
@@ -66,13 +66,7 @@ def _answer(found: Laws, settings: Sampling, changed: str) -> None:
             _("in nats"),
         ),
     )
-    for sentence in (
-        *_normalised_told("p", made_p),
-        *_normalised_told("q", made_q),
-        *places.told(),
-        *_infinite_told(found.shown, p, q),
-    ):
-        question.note(sentence)
+    _say(_normalised_told("p", made_p) + _normalised_told("q", made_q) + _infinite_told(found.shown, p, q))
     _formula(np.minimum(p, q), alpha)
     question.figure(
         overlap_figure(found.shown, p, q, theme=shell.theme()),
@@ -82,8 +76,7 @@ def _answer(found: Laws, settings: Sampling, changed: str) -> None:
         ),
         frame=lambda: _frame(found, p, q, parts),
     )
-    if changed != "off":
-        question.note(_warp_told(changed, before, alpha))
+    _say(places.told() + ([] if changed == "off" else [_warp_told(changed, before, alpha)]))
     gap = float(np.abs(parts.accepted + parts.resampled - p).max())
     question.figure(
         emitted_figure(found.shown, p, parts, theme=shell.theme()),
@@ -106,6 +99,11 @@ def _answer(found: Laws, settings: Sampling, changed: str) -> None:
             "Leviathan et al., and the stage of this app, write β for Σ min(p, q) at one place and α for its mean."
         )
     )
+
+
+def _say(sentences: list[str]) -> None:
+    if sentences:
+        question.note(" ".join(sentences))
 
 
 def _presets() -> None:
@@ -199,7 +197,11 @@ def _formula(shared: Floats, alpha: float) -> None:
     terms = shared.tolist()
     digits = next((d for d in (2, 3) if all(abs(round(v, d) - v) < _EXACT for v in terms)), None)
     shown = [_tex(v, digits) for v in terms[:_TERMS]] + ([r"\cdots"] if len(terms) > _TERMS else [])
-    question.formula(rf"\alpha = \sum_x \min(p(x), q(x)) = {' + '.join(shown)} = {_tex(alpha, digits)}")
+    total = f"{' + '.join(shown)} = {_tex(alpha, digits)}"
+    if len(shown) <= _SHORT:
+        question.formula(rf"\alpha = \sum_x \min(p(x), q(x)) = {total}")
+    else:
+        question.formula(rf"\begin{{aligned}}\alpha &= \sum_x \min(p(x), q(x)) \\ &= {total}\end{{aligned}}")
 
 
 def _tex(value: float, digits: int | None) -> str:
