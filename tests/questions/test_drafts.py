@@ -73,6 +73,14 @@ def test_the_notes_five_sizes_are_computed_and_stand_beside_what_is_printed():
         assert (difference == "agrees") == (abs(golden["notes_print"] - golden["speedup"]) < 0.005)
 
 
+def test_the_notes_differences_are_counted():
+    wrong = sum(abs(golden["notes_print"] - golden["speedup"]) > 0.005 for golden in NOTES)
+    k = NOTES[-1]["K"]
+    assert f"other speed-ups in {wrong} of {len(NOTES)} rows. In the last row the best K is {k}, not 3." in told(
+        first()
+    )
+
+
 def test_the_ranking_holds_the_golden_numbers_and_the_middle_one_wins():
     ranked = {row[0].removeprefix("★ "): row for row in cells(first(), RANKING)}
     for golden in NOTES:

@@ -238,9 +238,16 @@ def _beside(typed: tuple[Row, ...], kind: str, job: jobs.Job | None) -> None:
     """What is printed or measured of the candidates that are in the table, beside the formula."""
     if kind == candidates.RATIO and typed == _notes():
         _part(_("What the notes print (8.2)"), notes_html())
+        rows = published.notes_rows()
+        told = _(
+            "The notes print other speed-ups in {n} of {rows} rows. In the last row the best K is {k}, not {printed}."
+        )
         question.note(
-            _("The notes print other speed-ups in {n} of {rows} rows. In the last row the best K is 2, not 3.").format(
-                n=sum(not published.agrees(row) for row in published.notes_rows()), rows=len(published.notes_rows())
+            told.format(
+                n=sum(not published.agrees(row) for row in rows),
+                rows=len(rows),
+                k=rows[-1].draft_length,
+                printed=rows[-1].printed_length,
             )
         )
     elif kind == candidates.RATIO and typed in [_paper(*task) for task in published.TASKS]:

@@ -110,6 +110,10 @@ def _answer(trace: Trace) -> None:
     lost = sum(line.outcome == "rejected" for line in lines)
     told = _("{won} of {rounds} rounds kept every draft that was judged, {lost} ended at a rejection.")
     question.answer(told.format(won=won, rounds=len(lines), lost=lost), *_numbers(trace))
+    if lost:
+        question.note(
+            _("The costliest rejection leaves the most drafts unused behind it; of equals, its q − p is largest.")
+        )
 
 
 def _numbers(trace: Trace) -> list[tuple[str, str, str]]:
@@ -120,7 +124,7 @@ def _numbers(trace: Trace) -> list[tuple[str, str, str]]:
         told = told.format(first=streak.first_round + 1, last=streak.last_round + 1)
         cells.append((_("Longest streak"), str(streak.accepted), told))
     if cost is not None:
-        told = _("round {round}, place {place}: q = {q}, p = {p}; unused behind it: {behind} drafts, the most").format(
+        told = _("round {round}, place {place}: q = {q}, p = {p}; drafts unused behind it: {behind}").format(
             round=cost.round + 1,
             place=cost.depth,
             q=number(cost.draft_prob),
