@@ -32,16 +32,16 @@ def random_laws(seed: int, size: int, concentration: float = 1.0) -> tuple[Float
 
 
 def random_pair(seed: int, vocab_size: int = 3, likeness: float = 0.5) -> Pair:
-    """Two table models whose laws depend on the last token, fixed by the seed.
+    """Two table models whose laws depend on the last two tokens, fixed by the seed.
 
     likeness: in [0, 1], the target's share in the draft's law: 1 makes them equal, 0 independent.
     """
     rng = np.random.default_rng(seed)
-    target = rng.dirichlet(np.ones(vocab_size), vocab_size)  # [V, V]: a row per last token
-    draft = likeness * target + (1 - likeness) * rng.dirichlet(np.ones(vocab_size), vocab_size)
+    target = rng.dirichlet(np.ones(vocab_size), (vocab_size, vocab_size))  # [V, V, V]: a row per two last tokens
+    draft = likeness * target + (1 - likeness) * rng.dirichlet(np.ones(vocab_size), (vocab_size, vocab_size))
     return Pair(
-        target=TableModel(lambda tokens: target[tokens[-1]], vocab_size, name="target"),
-        draft=TableModel(lambda tokens: draft[tokens[-1]], vocab_size, name="draft"),
+        target=TableModel(lambda tokens: target[tokens[-2:][0], tokens[-1]], vocab_size, name="target"),
+        draft=TableModel(lambda tokens: draft[tokens[-2:][0], tokens[-1]], vocab_size, name="draft"),
     )
 
 
