@@ -15,6 +15,7 @@ pytestmark = pytest.mark.browser
 
 THERE = ".sv-foot"  # the last of every page
 LINKS = {  # values that are not the page's own
+    "acceptance": "laws=A_B~0.6_0.4~0.3_0.7&warp=both&wT=0.5",
     "tokens": "alpha=0.65&K=9",
 }
 
