@@ -106,7 +106,7 @@ def _zones(row: int, accept: float, shown: str, r: float, colours: Palette) -> l
     """What each part of the strip says, away from the needle."""
     told = []
     if accept > 0.2:
-        told.append(_note(_beside(r, 0.0, accept), row, _("accept below {accept}").format(accept=shown), colours.text))
+        told.append(_note(_beside(r, 0.0, accept), row, _("accept < {accept}").format(accept=shown), colours.text))
     if accept < 0.85:
         told.append(_note(_beside(r, accept, 1.0), row, _("reject"), colours.text))
     return told

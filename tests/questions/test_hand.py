@@ -65,7 +65,7 @@ def test_the_notes_round_is_on_the_page_number_by_number():
     ]
     assert "Place 2: any r will do, since p ≥ q for B. 0.5 is taken." in text
     assert "2.952" in at.latex[0].value
-    assert "2.271" in at.latex[0].value
+    assert "2.271" in at.latex[1].value
 
 
 def test_exercise_2_is_a_button_and_its_numbers_come_out():

@@ -26,13 +26,15 @@ def show() -> None:
     )
     with left:
         exercise = inputs.switch(state.HAND_EXERCISE, _("Exercise: find the numbers yourself"))
+        room = st.container()  # beside the stage, which a sentence must not push down
         number = asking.seed() if exercise else 0
         given, remarks, error = _given(number, asking_panel=exercise)
     worked = work(given)
     sheet = asking.sheet_of(given) if exercise else None
-    with right:
-        if error is not None:
+    if error is not None:
+        with room:
             question.refuse(error)
+    with right:
         _stage(worked, sheet)
         _answer(worked, sheet, remarks)
         _numbers(worked, sheet)
@@ -151,7 +153,9 @@ def _numbers(worked: Worked, sheet: Sheet | None) -> None:
         st.html(paper.sums_html(worked, known))
     st.html(paper.round_html(worked, known))
     if known("speedup"):
-        question.formula(_formula(worked))
+        for column, formula in zip(st.columns(2), _formulas(worked), strict=True):
+            with column:
+                question.formula(formula)
     question.note(
         _(
             "The notes write β for 1 − α. Here, as in the paper, β is the overlap Σ min(p, q) at one place; with the "
@@ -182,13 +186,13 @@ def _numbers(worked: Worked, sheet: Sheet | None) -> None:
             )
 
 
-def _formula(worked: Worked) -> str:
+def _formulas(worked: Worked) -> tuple[str, str]:
     alpha, c, k = shown(worked.alpha), shown(worked.given.cost_ratio), worked.given.draft_length
-    mean = rf"\frac{{1-{alpha}^{{{k}+1}}}}{{1-{alpha}}}" if worked.alpha < 1 else f"{k} + 1"
+    mean, faster = shown(worked.expected_tokens), shown(worked.speedup)
+    filled = rf"\frac{{1-{alpha}^{{{k}+1}}}}{{1-{alpha}}}" if worked.alpha < 1 else f"{k} + 1"
     return (
-        rf"E[N] = {mean} = {shown(worked.expected_tokens)}, \qquad \text{{speed-up}} = "
-        rf"\frac{{E[N] \cdot c}}{{c+K}} = \frac{{{shown(worked.expected_tokens)} \cdot {c}}}{{{c}+{k}}}"
-        rf" = {shown(worked.speedup)}"
+        f"E[N] = {filled} = {mean}",
+        rf"\frac{{E[N] \cdot c}}{{c+K}} = \frac{{{mean} \cdot {c}}}{{{c}+{k}}} = {faster}",
     )
 
 
