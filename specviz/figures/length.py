@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import plotly.graph_objects as go
 
 from specviz import theory
@@ -12,7 +13,6 @@ from specviz.figures import style
 from specviz.figures.panel import panel_layout, whole_steps
 from specviz.figures.style import Theme
 from specviz.i18n import _
-from specviz.sampling import Floats
 from specviz.timeline import number
 
 WITHIN = (0.01, 0.02, 0.03)  # of the best: the plateaus that are shown
@@ -121,7 +121,7 @@ def gain_figure(alpha: float, cost_ratio: float, draft_length: int, *, theme: Th
     )
 
 
-def _curve(name: str, lengths: Any, speedups: Floats, line: dict[str, Any]) -> dict[str, Any]:
+def _curve(name: str, lengths: Any, speedups: npt.NDArray[np.float64], line: dict[str, Any]) -> dict[str, Any]:
     told = _("K = {k}: {speedup}×")
     return {
         "type": "scatter",

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
+import numpy.typing as npt
 import plotly.graph_objects as go
 
 from specviz import theory
@@ -13,7 +14,6 @@ from specviz.figures import style
 from specviz.figures.panel import panel_layout
 from specviz.figures.style import Theme
 from specviz.i18n import _
-from specviz.sampling import Floats
 from specviz.timeline import number
 
 HEIGHT = 300
@@ -26,10 +26,10 @@ _COSTS = 1.0, 1000.0
 class Map:
     """best: K* and speedup: what it gives, [A, C], over alphas, [A], and cost_ratios, [C]."""
 
-    alphas: Floats
-    cost_ratios: Floats
-    best: Floats
-    speedup: Floats
+    alphas: npt.NDArray[np.float64]
+    cost_ratios: npt.NDArray[np.float64]
+    best: npt.NDArray[np.float64]
+    speedup: npt.NDArray[np.float64]
 
 
 def best_map_figure(alpha: float, cost_ratio: float, *, theme: Theme = "light") -> go.Figure:
@@ -54,7 +54,13 @@ def whole_map() -> Map:
 
 
 def _map(
-    title: str, shade: Floats, steps: list[int], unit: str, alpha: float, cost_ratio: float, theme: Theme
+    title: str,
+    shade: npt.NDArray[np.float64],
+    steps: list[int],
+    unit: str,
+    alpha: float,
+    cost_ratio: float,
+    theme: Theme,
 ) -> go.Figure:
     colours, drawn = style.palette(theme), whole_map()
     layout = panel_layout(theme, title, _("c = T_p/T_q"), "α", height=HEIGHT, legend=False)

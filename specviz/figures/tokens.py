@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import plotly.graph_objects as go
 
 from specviz import theory
@@ -12,7 +13,6 @@ from specviz.figures import style
 from specviz.figures.panel import panel_layout, whole_steps
 from specviz.figures.style import Theme
 from specviz.i18n import _
-from specviz.sampling import Floats
 from specviz.simulation.lengths import Lengths
 from specviz.timeline import number
 
@@ -196,14 +196,14 @@ def missed_figure(rates: theory.TwoRates, draft_length: int, *, theme: Theme = "
     )
 
 
-def missed(rates: theory.TwoRates, longest: int) -> tuple[Floats, Floats]:
+def missed(rates: theory.TwoRates, longest: int) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
     """Per cent by which E[N] differs from the formula's, K = 1..longest: of rounds begun anywhere, and in a text."""
     formula = theory.expected_tokens(rates.alpha, np.arange(1, longest + 1))
     anywhere, text = theory.reached(rates, longest).cumsum()[1:], theory.tokens_in_text(rates, longest)[1:]
     return 100 * (anywhere / formula - 1), 100 * (text / formula - 1)
 
 
-def _line(name: str, x: list[int], y: Floats, told: str) -> dict[str, Any]:
+def _line(name: str, x: list[int], y: npt.NDArray[np.float64], told: str) -> dict[str, Any]:
     return {
         "type": "scatter",
         "mode": "lines",

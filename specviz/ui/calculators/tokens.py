@@ -187,8 +187,8 @@ def _recursion(rates: theory.TwoRates, k: int, mean: float) -> str:
     easy, hard, w = number(rates.easy), number(rates.hard), question.given(rates.share)
     kept = question.given(rates.persistence)
     return (
-        rf"\begin{{gathered}} E[N] = \sum_{{n=0}}^{{{k}}} \pi\,(D\,T)^n\,\mathbf 1 = {number(mean, 4)},\quad "
-        rf"\pi = ({w},\ {question.given(1 - rates.share)}) \\ D = \mathrm{{diag}}({easy},\ {hard}),\quad "
+        rf"\begin{{gathered}} E[N] = \sum_{{n=0}}^{{{k}}} \pi\,(D\,T)^n\,\mathbf 1 = {number(mean, 4)} \\ "
+        rf"\pi = ({w},\ {question.given(1 - rates.share)}),\ D = \mathrm{{diag}}({easy},\ {hard}) \\ "
         rf"T = {kept}\,I + (1 - {kept})\,\mathbf 1\,\pi \end{{gathered}}"
     )
 
