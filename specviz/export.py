@@ -102,6 +102,13 @@ def to_csv(trace: Trace, path_or_buffer: Target = None) -> str | None:
     return save(path_or_buffer, lambda path: frame.to_csv(path, index=False, lineterminator="\n"))
 
 
+def table_csv(frame: pandas.DataFrame) -> str:
+    """Any table as CSV. A text that a spreadsheet would take for a formula is written as a JSON string, in quotes."""
+    texts = frame.select_dtypes(exclude="number").columns
+    safe = frame.assign(**{name: frame[name].map(_inert) for name in texts})
+    return safe.to_csv(index=False, lineterminator="\n")
+
+
 def to_json(trace: Trace, path_or_buffer: Target = None) -> str | None:
     """The whole trace as JSON (UTF-8): to a path, to an open file, or returned when neither is given.
 
@@ -245,6 +252,10 @@ def _misfits_in_round(round_: Round, place: str) -> Iterator[Fault]:
             yield f"{at}.uniform", f"must lie in the token's stretch, {drawn.below} to {end}", drawn.uniform
     if len(round_.pieces) != len(round_.emitted):
         yield f"{place}.pieces", f"must be {len(round_.emitted)} texts, one an emitted token", len(round_.pieces)
+
+
+def _inert(value: object) -> object:
+    return json.dumps(value) if isinstance(value, str) and value.lstrip()[:1] in tuple("=+-@") else value
 
 
 def _respell_gaps(raw: dict[str, Any], old: object, new: object) -> None:

@@ -439,3 +439,11 @@ def test_a_record_that_could_not_be_read_back_is_not_written(total_s):
         dataclasses.replace(toy_trace(), total_s=total_s).to_json()
     with pytest.raises(sv.TraceError, match="no Unicode"):
         dataclasses.replace(toy_trace(), prompt="\ud800").to_json()
+
+
+def test_no_text_of_a_table_becomes_a_formula_of_a_spreadsheet():
+    frame = pd.DataFrame({"name": ["=1+1", " @x", "-2", "a", 'A,\n"b"'], "n": [-1.5, 2.0, 3.0, 4.0, 5.0]})
+    read = pd.read_csv(io.StringIO(export.table_csv(frame)))
+    assert [json.loads(text) for text in read["name"][:3]] == ["=1+1", " @x", "-2"]
+    assert read["name"].tolist()[3:] == ["a", 'A,\n"b"']
+    assert read["n"].tolist() == frame["n"].tolist()

@@ -15,6 +15,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+from specviz import export
 from specviz.i18n import _
 from specviz.replay import script
 from specviz.ui import shell
@@ -76,7 +77,7 @@ def figure(drawn: Any, *, key: str, alt: str, frame: Callable[[], pd.DataFrame])
     with st.container(horizontal=True, gap="xsmall", vertical_alignment="center", key=f"{key}_save"):
         st.download_button(
             _("CSV"),
-            lambda: frame().to_csv(index=False),
+            lambda: export.table_csv(frame()),
             file_name=f"specviz-{key}.csv",
             mime="text/csv",
             on_click="ignore",
