@@ -49,12 +49,12 @@ def moves(page: str, repeats: int) -> tuple[str, list[float]]:
     """The slowest input of a page, and the seconds from each of its moves until the page was run anew."""
     at = AppTest.from_file(str(ROOT / page), default_timeout=120).run()
     slowest: tuple[str, list[float]] = ("nothing to move", [])
-    for kind in ("slider", "number_input", "toggle", "selectbox", "button_group"):
+    for kind in ("slider", "number_input", "toggle", "button_group"):
         for index, widget in enumerate(at.get(kind)):
             times = []
             for turn in range(repeats + 1):
                 there = at.get(kind)
-                if index >= len(there):
+                if index >= len(there) or there[index].disabled:
                     break
                 _move(kind, there[index], turn)
                 start = time.perf_counter()
@@ -69,6 +69,10 @@ def _move(kind: str, widget: Any, turn: int) -> None:
     """Another value than the one it has, back and forth."""
     if kind in ("slider", "number_input"):
         step, least, most = widget.step, widget.min, widget.max
+        if isinstance(widget.value, tuple):  # a span: its lower end moves
+            low, high = widget.value
+            widget.set_value((low + step if low == least else least, high))
+            return
         up = widget.value + step <= (most if most is not None else float("inf"))
         down = widget.value - step >= (least if least is not None else float("-inf"))
         widget.set_value(widget.value + step if up and (turn % 2 == 0 or not down) else widget.value - step)
