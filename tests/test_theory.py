@@ -471,6 +471,32 @@ def test_the_plateau_holds_exactly_the_lengths_near_the_best(a, c, within, limit
     assert least <= theory.best_draft_length(a, c, limit) <= most
 
 
+@given(st.floats(0, 1), st.floats(0.1, 1000))
+def test_the_peak_is_what_a_long_search_finds(a, c):
+    length, at_peak = theory.peak(a, c)
+    if length > 2000:
+        return
+    assert length == theory.best_draft_length(a, c, 2100)
+    assert at_peak == theory.speedup(a, c, length)
+
+
+def test_a_peak_beyond_any_slider_is_found_and_one_without_end_is_told():
+    assert theory.peak(0.99, 1000) == (259, theory.speedup(0.99, 1000, 259))
+    assert theory.peak(1 - 1e-12, 1000)[0] > 10**7  # no search could hold so many lengths
+    assert theory.peak(1, 1000) == (np.inf, 1000)
+    assert theory.peak(0.8, np.inf) == (np.inf, pytest.approx(5))
+    assert theory.peak(0, 1000)[0] == theory.peak(1, 0.5)[0] == theory.peak(1, 1)[0] == 1
+
+
+@given(st.floats(0, 1), st.floats(1, 1000))
+def test_one_more_guess_gains_below_the_best_length_only(a, c):
+    best = theory.best_draft_length(a, c)
+    gains = theory.marginal_gain(a, c, np.arange(1, 64))
+    assert (gains[: best - 1] > 0).all()
+    assert (gains[best - 1 :] <= 1e-12).all()
+    assert theory.marginal_gain.__doc__.count("below K*") == 1
+
+
 def test_a_plateau_by_hand():
     assert theory.plateau(0.8, 10, 0) == (6, 6)
     assert theory.plateau(0.8, 10, 0.03) == (4, 8)  # 2.401 and 2.405 of 2.470, and at 3 and 9 less

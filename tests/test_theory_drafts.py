@@ -122,6 +122,14 @@ def test_the_tie_is_where_the_choice_changes(candidates):
             assert theory.best_speedup(tie - 1e-9, standing.cost_ratio) < bar * (1 + 1e-12)
 
 
+def test_a_standing_says_what_a_longer_draft_would_give():
+    (capped,) = theory.rank_drafts([0.99], [1000])
+    assert (capped.draft_length, capped.peak_length) == (64, 259)
+    assert capped.peak_speedup == theory.speedup(0.99, 1000, 259) > capped.speedup
+    (short,) = theory.rank_drafts([0.8], [10])
+    assert (short.peak_length, short.peak_speedup) == (short.draft_length, short.speedup)
+
+
 def test_equals_stay_in_the_order_given():
     ranked = theory.rank_drafts([0.5, 0.8, 0.8], [10, 10, 10])
     assert [s.index for s in ranked] == [1, 2, 0]

@@ -12,7 +12,7 @@ from specviz.errors import ConfigError
 from specviz.records import is_whole
 from specviz.sampling import Floats
 from specviz.theory.checks import Bools, Numbers, broadcast, numbers, plain, read, require
-from specviz.theory.speed import best_draft_length, speedup
+from specviz.theory.speed import best_draft_length, peak, speedup
 from specviz.theory.tokens import tokens_of
 
 _HALVINGS = 54  # of [0, 1]: the last one is narrower than the rounding of a float64 near 1
@@ -25,6 +25,7 @@ class Standing:
     draft_length: its best K. speedup: what that gives.
     tie_alpha: the α at which its speed-up would equal the best of the others, the target alone included. It wins above
     and loses below; 0 when it wins with any α, NaN when it wins with none.
+    peak_length, peak_speedup: its best K of all and what that gives, as in `peak`: more where K is beyond the limit.
     """
 
     index: int
@@ -33,6 +34,8 @@ class Standing:
     draft_length: int
     speedup: float
     tie_alpha: float
+    peak_length: float
+    peak_speedup: float
 
 
 def best_speedup(alpha: npt.ArrayLike, cost_ratio: npt.ArrayLike, limit: int = 64) -> Numbers:
@@ -87,7 +90,7 @@ def alpha_for_speedup(speedup: npt.ArrayLike, cost_ratio: npt.ArrayLike, limit: 
 
 
 def rank_drafts(alpha: Sequence[float], cost_ratio: Sequence[float], limit: int = 64) -> tuple[Standing, ...]:
-    """The candidates, fastest first, each at its best K; equals stay in the order given. None at all give none.
+    """The candidates, fastest first, each at its best K in 1..limit; equals stay in the order given. None at all give none.
 
     alpha, cost_ratio: one number per candidate, as in `best_speedup`.
     Source: Leviathan et al. 2023 (arXiv 2211.17192), Theorem 3.8.
@@ -100,8 +103,10 @@ def rank_drafts(alpha: Sequence[float], cost_ratio: Sequence[float], limit: int 
         return ()
     others = [max([1.0, *(float(speeds[j]) for j in order[:2] if j != i)]) for i in range(len(order))]
     ties = alpha_for_speedup(others, ratios, limit)
+    peaks = [peak(*each) for each in zip(rates.tolist(), ratios.tolist(), strict=True)]
     return tuple(
-        Standing(i, float(rates[i]), float(ratios[i]), int(lengths[i]), float(speeds[i]), float(ties[i])) for i in order
+        Standing(i, float(rates[i]), float(ratios[i]), int(lengths[i]), float(speeds[i]), float(ties[i]), *peaks[i])
+        for i in order
     )
 
 

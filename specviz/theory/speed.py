@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from dataclasses import dataclass
 
@@ -57,7 +58,7 @@ def with_surcharge(cost_ratio: npt.ArrayLike, surcharge: npt.ArrayLike) -> Numbe
 
 
 def marginal_gain(alpha: npt.ArrayLike, cost_ratio: npt.ArrayLike, draft_length: npt.ArrayLike) -> Numbers:
-    """speedup(K + 1) - speedup(K): what one more guess adds, above 0 exactly up to K*. Arguments as in `speedup`."""
+    """speedup(K + 1) - speedup(K): what one more guess adds, above 0 exactly below K*. Arguments as in `speedup`."""
     rate, c, k = read(alpha=alpha, cost_ratio=cost_ratio, draft_length=draft_length)
     return plain(_speedup(rate, c, k + 1.0) - _speedup(rate, c, k))
 
@@ -102,6 +103,21 @@ def best_draft_length(alpha: npt.ArrayLike, cost_ratio: npt.ArrayLike, limit: in
         raise ConfigError(f"limit must be a whole number of at least 1, got {limit!r}")
     speedups = _speedup(rate[..., None], c[..., None], np.arange(1.0, int(limit) + 1))  # [..., limit]
     return plain(1 + (speedups >= _TIE * speedups.max(axis=-1, keepdims=True)).argmax(axis=-1))
+
+
+def peak(alpha: float, cost_ratio: float) -> tuple[float, float]:
+    """The best whole K of all, without a limit, and its speed-up; the smallest of equals (to rounding).
+
+    Where each further guess gains (α = 1 and c > 1, or a draft that costs nothing and α > 0) K is infinite, and the
+    speed-up is what it tends to. Arguments as in `speedup`.
+    """
+    real = best_draft_length_continuous(alpha, cost_ratio) if cost_ratio >= 1 else -1.0
+    if math.isinf(real):
+        return real, cost_ratio if alpha == 1 else 1 / (1 - alpha)
+    around = np.arange(max(1, math.floor(real) - 1), max(1, math.ceil(real) + 1) + 1)  # there is one peak: no search
+    speedups = np.asarray(speedup(alpha, cost_ratio, around))
+    at = int((speedups >= _TIE * speedups.max()).argmax())
+    return int(around[at]), float(speedups[at])
 
 
 def plateau(alpha: float, cost_ratio: float, within: float, limit: int = 64) -> tuple[int, int]:
