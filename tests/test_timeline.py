@@ -289,6 +289,13 @@ def test_numbers_are_short_and_never_round_to_certainty(value, shown):
     assert timeline.number(value) == shown
 
 
+def test_a_difference_shows_its_sign_and_nothing_has_none():
+    shown = [timeline.signed(v) for v in (0.25, -0.25, 0.0, 1, -2.5e-17, 3e-7, math.inf, -math.inf)]
+    assert shown == ["+0.250", "−0.250", "0", "+1", "−2.50×10⁻¹⁷", "+3.00×10⁻⁷", "+∞", "−∞"]
+    assert timeline.signed(-0.123456, 2) == "−0.12"
+    assert timeline.signed(math.nan) == "–"
+
+
 def test_two_numbers_are_shown_apart_when_they_differ():
     assert timeline.apart(0.50004, 0.49996) == ("0.50004", "0.49996")
     assert timeline.apart(0.5, 0.5) == ("0.500", "0.500")

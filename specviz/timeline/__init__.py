@@ -11,7 +11,7 @@ about a round is said here, so that they cannot disagree. p is the target's law 
 Captions and labels are plain text that may hold whatever a token holds: show them as text, never as markup.
 """
 
-from specviz.timeline.labels import LABEL, apart, label, number, outcome_name
+from specviz.timeline.labels import LABEL, apart, label, number, outcome_name, signed
 from specviz.timeline.laws import Law, Share, Tail, draft_law, final_law, shares
 from specviz.timeline.overview import (
     Line,
@@ -60,6 +60,7 @@ __all__ = [
     "places",
     "rows",
     "shares",
+    "signed",
     "spans",
     "steps",
     "stretches",

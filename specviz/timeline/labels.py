@@ -11,6 +11,7 @@ LABEL = 24  # characters of a token that a label shows
 _DIGITS = 3
 _SMALL = 1e-5  # below this a number shows with its power of ten
 SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+_LOWERED = {raised: plain for plain, raised in SUPERSCRIPT.items()}
 _BLANKS = {" ": "␣", "\n": "⏎", "\r": "␍", "\t": "⇥"}
 _JOINERS = "\u200c\u200d"  # invisible, but they shape letters and emoji
 _RIGHT_TO_LEFT = {"R", "AL", "AN"}
@@ -44,6 +45,17 @@ def number(value: float, digits: int = _DIGITS) -> str:
         return f"{value:.{max(0, digits - len(str(int(abs(value)))))}f}"
     mantissa, exponent = f"{value:.{digits - 1}e}".split("e")
     return f"{mantissa}×10{str(int(exponent)).translate(SUPERSCRIPT)}"
+
+
+def signed(value: float, digits: int = _DIGITS) -> str:
+    """A difference: a number with its sign, + or the true minus. 0 has none."""
+    return f"+{number(value, digits)}" if value > 0 else number(value, digits).replace("-", "−")
+
+
+def katex(shown: str) -> str:
+    """What `number` and `signed` show, as KaTeX writes it. Any other text stays as it is."""
+    mantissa, _times, power = shown.replace("−", "-").replace("∞", r"\infty").partition("×10")
+    return rf"{mantissa}\cdot 10^{{{power.translate(_LOWERED)}}}" if power else mantissa
 
 
 def apart(one: float, other: float) -> tuple[str, str]:

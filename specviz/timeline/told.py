@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from specviz.i18n import _
 from specviz.records import FinalDraw, Node, Round, Trial
-from specviz.timeline.labels import SUPERSCRIPT, apart, number, quoted
+from specviz.timeline.labels import apart, katex, number, quoted
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,11 +201,5 @@ def _greedy_draw(final: FinalDraw, *, alone: bool) -> str:
     return _("Every draft stands, so the same pass gives one token more, the target's best: {token}.")
 
 
-def _formula(text: str, katex: str, **numbers: str | int) -> Formula:
-    return Formula(text.format(**numbers), katex.format(**{name: _katex(value) for name, value in numbers.items()}))
-
-
-def _katex(value: str | int) -> str:
-    mantissa, times, exponent = str(value).partition("×10")
-    back = {superscript: chr(digit) for digit, superscript in SUPERSCRIPT.items()}
-    return rf"{mantissa} \times 10^{{{''.join(back[ord(c)] for c in exponent)}}}" if times else mantissa
+def _formula(text: str, form: str, **numbers: str | int) -> Formula:
+    return Formula(text.format(**numbers), form.format(**{name: katex(str(value)) for name, value in numbers.items()}))

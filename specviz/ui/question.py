@@ -7,6 +7,7 @@ question.end(source=..., try_this=...)
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import cache
 from html import escape
@@ -18,6 +19,8 @@ import streamlit as st
 from specviz import export
 from specviz.i18n import _
 from specviz.replay import script
+from specviz.timeline import number
+from specviz.timeline.labels import katex
 from specviz.ui import shell
 
 _BARE = {"displayModeBar": False}
@@ -56,6 +59,11 @@ def answer(sentence: str, *numbers: tuple[str, str, str]) -> None:
 def formula(katex: str) -> None:
     """A formula with the current numbers filled in. Never of text that a model or a reader wrote."""
     st.latex(katex)
+
+
+def tex(value: float, digits: int = 3) -> str:
+    """A number for a formula: `timeline.number` in KaTeX, so that it reads as in the sentences around it."""
+    return r"\text{–}" if math.isnan(value) else katex(number(value, digits))
 
 
 def given(value: float) -> str:

@@ -1,5 +1,6 @@
 """What all calculators and labs share: the frame, inputs in the address, files of figures, and jobs."""
 
+import math
 import threading
 import time
 
@@ -7,7 +8,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import specviz as sv
-from specviz.ui import jobs, state
+from specviz.ui import jobs, question, state
 from tests.test_pages import PATIENCE_S, Reader, html, page
 
 QUESTIONS = ("acceptance", "tokens", "length", "drafts", "hand", "lossless", "rounds")
@@ -32,6 +33,14 @@ def test_every_figure_has_its_numbers_as_csv(name):
     files = [b for b in at.get("download_button") if b.proto.label == "CSV"]
     assert len(files) >= len(figures) > 0
     assert all(f.proto.alt for f in at.get("plotly_chart"))
+
+
+def test_a_number_in_a_formula_reads_as_in_a_sentence():
+    shown = [question.tex(v) for v in (0.8, 0.99999, 1, 0, -0.25, 2.5e-17, -1e7, math.inf, -math.inf)]
+    powers = [r"2.50\cdot 10^{-17}", r"-1.00\cdot 10^{7}"]
+    assert shown == ["0.800", "0.99999", "1", "0", "-0.250", *powers, r"\infty", r"-\infty"]
+    assert question.tex(2.5e-17, 1) == r"2\cdot 10^{-17}"
+    assert question.tex(math.nan) == r"\text{–}"
 
 
 def test_a_link_sets_the_inputs():
