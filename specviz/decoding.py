@@ -281,8 +281,13 @@ def _bad_words(pair: Pair, sampling: Sampling) -> list[tuple[int, ...]]:
     """Each bad word as ids: as the tokenizer writes it alone, and as it does after a blank."""
     if sampling.bad_words and pair.tokenizer is None:
         raise ConfigError("this pair has no tokenizer, so bad words cannot be told apart")
-    words = [written for word in sampling.bad_words for written in (word, f" {word}")]
-    return [tuple(pair.tokenizer.encode_plain(word)) for word in words] if pair.tokenizer else []
+    found = []
+    for written in (form for word in sampling.bad_words for form in (word, f" {word}")):
+        ids = tuple(pair.tokenizer.encode_plain(written)) if pair.tokenizer else ()
+        if not ids:
+            raise ConfigError(f"bad_words: the tokenizer makes no token of {written!r}, so it cannot be kept out")
+        found.append(ids)
+    return found
 
 
 def _text_of(pair: Pair, tokens: Sequence[int]) -> str:

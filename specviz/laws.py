@@ -33,8 +33,7 @@ class Laws:
         self._n_prompt = n_prompt
         self._eos = sorted(eos)
         self._bad_words = bad_words
-        self._counts = bool(sampling.repetition_penalty or sampling.presence_penalty or sampling.frequency_penalty)
-        self._changes = self._counts or bool(bad_words) or bool(sampling.min_new_tokens)
+        self._changes = sampling.by_text or bool(bad_words)
 
     def __call__(self, logits: npt.NDArray[np.floating], text: Sequence[int]) -> Floats:
         """The warped laws after each of the last n places of the text. [n, V] -> [n, V]."""

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Iterable
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import IO, TYPE_CHECKING, Literal
@@ -30,14 +29,15 @@ if TYPE_CHECKING:
 
 SCHEMA_VERSION = 1
 
+_MOST = sys.float_info.max
 _WARP: tuple[tuple[str, type, float, float, str], ...] = (  # field, its type, least, most, what is allowed
-    ("temperature", float, 0, sys.float_info.max, "be 0 (greedy) or a positive number"),
+    ("temperature", float, 0, _MOST, "be 0 (greedy) or a positive number"),
     ("top_k", int, 1, math.inf, "be a whole number of at least 1, or None for no limit"),
     ("top_p", float, math.ulp(0.0), 1, "lie in (0, 1], or be None for no limit"),
     ("min_p", float, 0, 1, "lie in [0, 1], or be None for no limit"),
-    ("repetition_penalty", float, math.ulp(0.0), sys.float_info.max, "be a positive number, or None for none"),
-    ("presence_penalty", float, -sys.float_info.max, sys.float_info.max, "be a finite number, or None for none"),
-    ("frequency_penalty", float, -sys.float_info.max, sys.float_info.max, "be a finite number, or None for none"),
+    ("repetition_penalty", float, math.ulp(0.0), _MOST, "be a positive number, or None for none"),
+    ("presence_penalty", float, -_MOST, _MOST, "be a finite number, or None for none"),
+    ("frequency_penalty", float, -_MOST, _MOST, "be a finite number, or None for none"),
     ("min_new_tokens", int, 0, math.inf, "be a whole number of at least 0, or None for no limit"),
 )
 
@@ -51,10 +51,9 @@ class Sampling:
 
     temperature: 0 or more; 0 is greedy (exact one-hot laws). top_k: at least 1. top_p: in (0, 1]. min_p: in [0, 1].
     Before these, by the text so far: repetition_penalty, over 0, divides positive logits of tokens in prompt or output
-    and multiplies negative ones; presence_penalty is taken off the logit of each token in the output, and
-    frequency_penalty as often as it is there. min_new_tokens: no end token before so many are out. bad_words: texts
-    that never come, as the tokenizer writes them alone or after a blank.
-    None leaves a filter out. Raises ConfigError when one is out of range.
+    and multiplies negative ones; presence_penalty comes off the logit of each token in the output, frequency_penalty
+    as often as it is there; min_new_tokens, before which no end token comes; bad_words, alone or after a blank.
+    None leaves one out. Raises ConfigError when one is out of range.
     """
 
     temperature: float = 1.0
@@ -69,8 +68,7 @@ class Sampling:
 
     def __post_init__(self) -> None:
         words = self.bad_words
-        listed = isinstance(words, Iterable) and not isinstance(words, str)
-        if not (listed and all(isinstance(word, str) and word for word in words)):
+        if not (isinstance(words, tuple | list) and all(isinstance(word, str) and word for word in words)):
             raise ConfigError(f"bad_words must be a list of non-empty texts, got {words!r}")
         object.__setattr__(self, "bad_words", tuple(words))
         for name, kind, least, most, allowed in _WARP:
@@ -89,6 +87,12 @@ class Sampling:
     @property
     def greedy(self) -> bool:
         return self.temperature == 0
+
+    @property
+    def by_text(self) -> bool:
+        """Whether the text so far changes the law."""
+        asked = self.repetition_penalty, self.presence_penalty, self.frequency_penalty, self.min_new_tokens
+        return any(asked) or bool(self.bad_words)
 
 
 @dataclass(frozen=True, slots=True)

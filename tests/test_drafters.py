@@ -144,7 +144,36 @@ def test_an_index_that_grows_with_the_text_finds_what_a_fresh_one_finds(text, lo
         assert growing.propose(text[:cut], 4, **options).tokens == fresh.propose(text[:cut], 4, **options).tokens
 
 
+@given(st.data())
+def test_what_was_drafted_and_fell_is_out_of_the_index(data):
+    """Around a lookup, a draft of its own is text for a while. Then the index must be as if it never was."""
+    text = data.draw(st.lists(st.integers(0, 2), min_size=1, max_size=30))
+    target = TableModel(lambda _: np.full(3, 1 / 3), 3)
+    options = {"laws": LAWS, "rng": np.random.default_rng(0), "eos": frozenset()}
+    used = PromptLookup().start(target)
+    for _ in range(6):
+        ahead = [*text, *data.draw(st.lists(st.integers(0, 2), max_size=5))]
+        used.propose(ahead, 2, **options)
+        text = [*text, *data.draw(st.lists(st.integers(0, 2), max_size=4))]
+        text = text[: data.draw(st.integers(1, len(text)))]
+        fresh = PromptLookup().start(target)
+        assert used.propose(text, 4, **options).tokens == fresh.propose(text, 4, **options).tokens
+
+
 # How far to draft
+
+
+@pytest.mark.parametrize("way", [EarlyStop, AdaptiveLength])
+def test_nothing_is_drafted_where_nothing_is_asked_for(way):
+    model = TableModel(lambda _: [0.5, 0.5], 2)
+    made = way(model).start(model).propose([0], 0, laws=LAWS, rng=np.random.default_rng(0), eos=frozenset())
+    assert (made.tokens, made.uniforms, made.probs.shape) == ((), (), (0, 2))
+
+
+def test_a_first_length_beyond_k_shrinks_from_k():
+    target, draft = (TableModel(lambda _, t=t: np.eye(3)[t], 3) for t in (0, 1))  # every draft falls
+    trace = sv.speculate(sv.Pair(target, AdaptiveLength(draft, 8)), [0], draft_length=3, max_new_tokens=20, seed=0)
+    assert [len(r.nodes) for r in trace.rounds[:5]] == [3, 2, 1, 1, 1]
 
 
 def test_the_unsure_token_is_the_last_and_is_judged():

@@ -23,7 +23,7 @@ ALLOWED = {
     "drafters": {"records", "sampling", "laws", "models", "drafters"},
     "recording": {"records", "sampling", "models"},
     "decoding": {"records", "sampling", "laws", "drafters", "models", "recording"},
-    "exact": {"records", "sampling", "theory", "models", "exact"},
+    "exact": {"records", "sampling", "laws", "theory", "models", "exact"},
     "simulation": {"records", "sampling", "theory", "exact", "simulation"},
     "byhand": {"records", "sampling", "theory", "recording", "models"},  # a round of given numbers, recorded as any
     "numerals": {"timeline"},  # numbers as a reader writes them

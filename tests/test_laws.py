@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import specviz as sv
+from specviz import exact, theory
 from specviz.laws import Laws
 from specviz.models.toy import TableModel
 from specviz.sampling import warp
@@ -111,6 +112,26 @@ def test_every_recorded_probability_is_of_the_law_that_its_own_text_asks_for(see
     assert forgot > 0.02
 
 
+@pytest.mark.parametrize("k", [1, 2, 3])
+def test_whole_sequences_have_the_law_that_the_target_alone_has_with_the_same_penalties(k):
+    """By enumeration over rounds; the target's own law is multiplied out with the oracle above."""
+    tables = np.random.default_rng(k).dirichlet(np.ones(3), size=(2, 3))
+    target, draft = (TableModel(lambda tokens, t=t: t[tokens[-1]], 3, eos=0) for t in tables)
+    asked = sv.Sampling(0.8, repetition_penalty=1.7, presence_penalty=0.6, frequency_penalty=0.4, min_new_tokens=2)
+    want, texts = {}, {(): 1.0}
+    for _ in range(4):
+        longer = {}
+        for text, mass in texts.items():
+            law = by_hand(tables[0][(1, *text)[-1]], [1, *text], 1, {0}, asked)
+            longer |= {(*text, t): mass * prob for t, prob in enumerate(law) if prob}
+        want |= {text: mass for text, mass in longer.items() if text[-1] == 0}
+        texts = {text: mass for text, mass in longer.items() if text[-1] != 0}
+    law = exact.sequence_law(sv.Pair(target, draft), [1], 4, k, sampling=asked)
+    assert exact.sequence_total_variation(law, want | texts) < 1e-12
+    without = exact.sequence_law(sv.Pair(target, draft), [1], 4, k, sampling=sv.Sampling(0.8))
+    assert exact.sequence_total_variation(law, without) > 0.05
+
+
 @given(st.integers(1, 5), st.integers(1, 8), st.integers(0, 99))
 def test_rows_of_one_pass_are_treated_as_passes_of_their_own(n, more, seed):
     rng = np.random.default_rng(seed)
@@ -160,3 +181,17 @@ def test_bad_words_need_a_tokenizer_and_too_many_of_them_leave_no_law():
         sv.speculate(sv.Pair(toy, toy), [0], sampling=sv.Sampling(bad_words=("a",)))
     with pytest.raises(sv.LogitsError, match="no possible token"):
         Laws(sv.Sampling(), 0, frozenset(), bad_words=[(0,), (1,)])(np.zeros((1, 2)), [0])
+
+
+def test_what_has_no_text_refuses_what_depends_on_one():
+    toy = TableModel(lambda _: [0.5, 0.5], 2)
+    with pytest.raises(sv.ConfigError, match="depend on a text, and one law has none"):
+        theory.warped([0.5, 0.5], sv.Sampling(repetition_penalty=2.0))
+    with pytest.raises(sv.ConfigError, match="bad words are texts, and an enumeration is over ids"):
+        exact.sequence_law(sv.Pair(toy, toy), [0], 2, 1, sampling=sv.Sampling(bad_words=("a",)))
+
+
+def test_a_bad_word_that_is_no_token_is_refused(pair, monkeypatch):
+    monkeypatch.setattr(type(pair.tokenizer), "encode_plain", lambda _self, text: [5] if text == "a" else [])
+    with pytest.raises(sv.ConfigError, match="the tokenizer makes no token of ' a'"):
+        sv.speculate(pair, "x", sampling=sv.Sampling(bad_words=("a",)))

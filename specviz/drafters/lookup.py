@@ -41,8 +41,8 @@ class _Lookup:
     def __init__(self, of: PromptLookup, vocab_size: int) -> None:
         self._of = of
         self._vocab_size = vocab_size
-        self._after: dict[tuple[int, ...], int] = {}  # n-gram -> the place after its latest occurrence
-        self._indexed = 0  # places before this one have their n-grams in the index
+        self._after: dict[tuple[int, ...], list[int]] = {}  # n-gram -> the places after its occurrences
+        self._text: list[int] = []  # what is in the index; the last token has nothing after it yet
         self.work = CacheWork()
 
     def propose(
@@ -55,20 +55,32 @@ class _Lookup:
         eos: frozenset[int],
     ) -> Proposal:
         text = tuple(tokens)
-        for end in range(max(self._indexed, self._of.shortest), len(text)):  # the last one has nothing after it yet
-            for n in range(self._of.shortest, min(self._of.longest, end) + 1):
-                self._after[text[end - n : end]] = end
-        self._indexed = len(text)
+        self._index(text)
         copied = self._copied(text, draft_length, eos)
         probs = np.zeros((len(copied), self._vocab_size))
         probs[np.arange(len(copied)), list(copied)] = 1.0
         return Proposal(copied, tuple(float(rng.random()) for _ in copied), probs)
 
+    def _index(self, text: tuple[int, ...]) -> None:
+        """Bring the index up to this text. What it held beyond the common part was drafted and has fallen."""
+        held = self._text
+        common = next(
+            (i for i, (a, b) in enumerate(zip(held, text, strict=False)) if a != b), min(len(held), len(text))
+        )
+        kept = min(common, len(held) - 1, len(text) - 1)  # n-grams that end there or before stay
+        for end in range(len(held) - 1, kept, -1):
+            for n in range(self._of.shortest, min(self._of.longest, end) + 1):
+                self._after[tuple(held[end - n : end])].pop()
+        for end in range(kept + 1, len(text)):
+            for n in range(self._of.shortest, min(self._of.longest, end) + 1):
+                self._after.setdefault(text[end - n : end], []).append(end)
+        self._text = list(text)
+
     def _copied(self, text: tuple[int, ...], most: int, eos: frozenset[int]) -> tuple[int, ...]:
         for n in range(min(self._of.longest, len(text)), self._of.shortest - 1, -1):
-            start = self._after.get(text[len(text) - n :])
-            if start is not None:
-                found = text[start : start + most]
+            places = self._after.get(text[len(text) - n :])
+            if places:
+                found = text[places[-1] : places[-1] + most]
                 ends = [i for i, token in enumerate(found) if token in eos]
                 return found[: ends[0] + 1] if ends else found
         return ()

@@ -33,12 +33,12 @@ class EarlyStop:
         self.name = f"{draft.name}, stopping below {self.least:g}"
 
     def start(self, target: Model) -> Drafter:
-        return _EarlyStop(start(self.draft, target), self.least)
+        return _EarlyStop(start(self.draft, target), self.least, target.vocab_size)
 
 
 class _EarlyStop:
-    def __init__(self, inner: Drafter, least: float) -> None:
-        self._inner, self._least = inner, least
+    def __init__(self, inner: Drafter, least: float, vocab_size: int) -> None:
+        self._inner, self._least, self._vocab_size = inner, least, vocab_size
 
     @property
     def work(self) -> CacheWork:
@@ -63,7 +63,7 @@ class _EarlyStop:
         return Proposal(
             tuple(text[len(tokens) :]),
             tuple(u for part in parts for u in part.uniforms),
-            np.concatenate([part.probs for part in parts]),
+            np.concatenate([np.empty((0, self._vocab_size)), *(part.probs for part in parts)]),
         )
 
 
@@ -87,7 +87,7 @@ class AdaptiveLength:
 class _AdaptiveLength:
     def __init__(self, inner: Drafter, first: int) -> None:
         self._inner, self._length = inner, first
-        self._before = 0
+        self._asked = self._before = 0
         self._drafted: tuple[int, ...] = ()
 
     @property
@@ -105,7 +105,8 @@ class _AdaptiveLength:
     ) -> Proposal:
         if self._drafted:
             stood = tuple(tokens[self._before : self._before + len(self._drafted)]) == self._drafted
-            self._length = min(self._length + 2, draft_length) if stood else max(1, self._length - 1)
-        proposal = self._inner.propose(tokens, min(self._length, draft_length), laws=laws, rng=rng, eos=eos)
+            self._length = self._asked + 2 if stood else max(1, self._asked - 1)
+        self._asked = min(self._length, draft_length)
+        proposal = self._inner.propose(tokens, self._asked, laws=laws, rng=rng, eos=eos)
         self._before, self._drafted = len(tokens), proposal.tokens
         return proposal

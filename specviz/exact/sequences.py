@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 
 from specviz.errors import ConfigError, PromptError
 from specviz.exact.position import Place, known_rule, known_temperature, place, some_mass
+from specviz.laws import Laws
 from specviz.records import Sampling, is_whole
-from specviz.sampling import Floats, warp
+from specviz.sampling import Floats
 
 if TYPE_CHECKING:
     from specviz.models.base import Model, Pair
@@ -40,14 +41,16 @@ def sequence_law(
     be long enough.
 
     prompt: ids, at least one. length, draft_length (K): whole numbers of at least 1; V**length at most 1,000,000.
-    sampling: the warp of both models (default: temperature 1). rule: of `RULES`; the bonus always comes from p.
+    sampling: of both models, without bad words. rule: of `RULES`; the bonus always comes from p.
     draft_temperature: as in `emitted_law`. Raises ConfigError, PromptError.
     Source: Leviathan et al. 2023 (arXiv 2211.17192), Algorithm 1.
     """
     _check_size(pair, length)
     if not (is_whole(draft_length) and draft_length >= 1):
         raise ConfigError(f"draft_length (K) must be a whole number of at least 1, got {draft_length!r}")
-    target, draft = (_text_law(model, prompt, sampling or Sampling()) for model in (pair.target, pair.draft_model))
+    target, draft = (
+        _text_law(model, prompt, sampling or Sampling(), pair.target.eos) for model in (pair.target, pair.draft_model)
+    )
     rule, temperature, eos = known_rule(rule), known_temperature(draft_temperature), pair.target.eos
 
     @cache
@@ -87,7 +90,7 @@ def target_sequence_law(
 ) -> SequenceLaw:
     """The law of the first `length` new tokens of the target alone: the product of its laws. As in `sequence_law`."""
     _check_size(pair, length)
-    target = _text_law(pair.target, prompt, sampling or Sampling())
+    target = _text_law(pair.target, prompt, sampling or Sampling(), pair.target.eos)
     ended: SequenceLaw = {}
     reached: SequenceLaw = {(): 1.0}
     while reached:
@@ -104,18 +107,20 @@ def sequence_total_variation(law: SequenceLaw, other: SequenceLaw) -> float:
     return 0.5 * math.fsum(abs(law.get(text, 0.0) - other.get(text, 0.0)) for text in law.keys() | other.keys())
 
 
-def _text_law(model: Model, prompt: Sequence[int], sampling: Sampling) -> Callable[[Text], Floats]:
+def _text_law(model: Model, prompt: Sequence[int], sampling: Sampling, eos: frozenset[int]) -> Callable[[Text], Floats]:
     """The model's warped law after the prompt and a text."""
     start = list(prompt)
     if not start or not all(is_whole(i) and 0 <= i < model.vocab_size for i in start):
         raise PromptError(
             f"the prompt must be token ids from 0 to {model.vocab_size - 1}, at least one; got {prompt!r}"
         )
-    reader = model.open()
+    if sampling.bad_words:
+        raise ConfigError("bad words are texts, and an enumeration is over ids; leave them out")
+    reader, laws = model.open(), Laws(sampling, len(start), eos)
 
     @cache
     def law(text: Text) -> Floats:
-        return warp(reader.logits([*start, *text], 1)[0], sampling)
+        return laws(reader.logits([*start, *text], 1), [*start, *text])[0]
 
     return law
 

@@ -40,7 +40,12 @@ def normalised(weights: npt.ArrayLike) -> Normalised:
 
 
 def warped(probs: npt.ArrayLike, settings: Sampling) -> Floats:
-    """The law that temperature, top-k, top-p and min-p make of a law: `sampling.warp` of its logarithm. [V] -> [V]."""
+    """The law that temperature, top-k, top-p and min-p make of a law: `sampling.warp` of its logarithm. [V] -> [V].
+
+    Raises ConfigError when the settings ask for something that depends on a text (`Sampling.by_text`).
+    """
+    if settings.by_text:
+        raise ConfigError("penalties, bad words and a least length depend on a text, and one law has none")
     law, _ = check_laws(probs, probs)
     with np.errstate(divide="ignore"):  # log 0 = -inf: still a token that cannot come
         return sampling.warp(np.log(law), settings)
