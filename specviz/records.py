@@ -8,8 +8,6 @@
 
 A round is a pure function of the two models' laws and its uniforms, and all uniforms are here: a trace replays from
 its own record. p is the target's law and q the draft's, after the warp (`Sampling`), in float64.
-
-A chain of drafts is the tree with one child per node, so several drafts at one place fit the same record.
 """
 
 from __future__ import annotations
@@ -29,15 +27,14 @@ if TYPE_CHECKING:
 
 SCHEMA_VERSION = 1
 
-_MOST = sys.float_info.max
 _WARP: tuple[tuple[str, type, float, float, str], ...] = (  # field, its type, least, most, what is allowed
-    ("temperature", float, 0, _MOST, "be 0 (greedy) or a positive number"),
+    ("temperature", float, 0, sys.float_info.max, "be 0 (greedy) or a positive number"),
     ("top_k", int, 1, math.inf, "be a whole number of at least 1, or None for no limit"),
     ("top_p", float, math.ulp(0.0), 1, "lie in (0, 1], or be None for no limit"),
     ("min_p", float, 0, 1, "lie in [0, 1], or be None for no limit"),
-    ("repetition_penalty", float, math.ulp(0.0), _MOST, "be a positive number, or None for none"),
-    ("presence_penalty", float, -_MOST, _MOST, "be a finite number, or None for none"),
-    ("frequency_penalty", float, -_MOST, _MOST, "be a finite number, or None for none"),
+    ("repetition_penalty", float, math.ulp(0.0), sys.float_info.max, "be a positive number, or None for none"),
+    ("presence_penalty", float, -sys.float_info.max, sys.float_info.max, "be a finite number, or None for none"),
+    ("frequency_penalty", float, -sys.float_info.max, sys.float_info.max, "be a finite number, or None for none"),
     ("min_new_tokens", int, 0, math.inf, "be a whole number of at least 0, or None for no limit"),
 )
 
@@ -112,7 +109,7 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """One drafted token.
+    """One drafted token. A chain is the tree with one child per node: several drafts at one place fit the same record.
 
     parent: index of the node before it in `Round.nodes`, None at the first place. depth: 1..K.
     uniform: the number in [0, 1) it was drawn with. draft_prob: q(token) under the very law it was drawn from.
