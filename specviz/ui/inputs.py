@@ -18,7 +18,7 @@ from specviz.timeline import number as shown_number
 from specviz.ui import runs, state
 
 LONGEST = 64  # K
-DEAREST = 1000.0  # c
+CHEAPEST, DEAREST = 0.1, 1000.0  # c
 
 _T = TypeVar("_T")
 
@@ -34,9 +34,9 @@ def draft_length(default: int = 4) -> int:
 
 
 def cost_ratio(default: float = 10.0) -> float:
-    """c = T_p/T_q, up to DEAREST."""
+    """c = T_p/T_q, CHEAPEST to DEAREST."""
     told = _("How many draft passes take as long as one target pass. Leviathan et al. write c for the inverse.")
-    return number(state.COST_RATIO, _("Cost ratio c = T_p/T_q"), 0.1, DEAREST, default, step=1.0, told=told)
+    return number(state.COST_RATIO, _("Cost ratio c = T_p/T_q"), CHEAPEST, DEAREST, default, step=1.0, told=told)
 
 
 def surcharge() -> float:
@@ -96,17 +96,18 @@ def span(key: str, label: str, least: float, most: float, *, step: float = 1, to
 
 
 def from_last_run() -> None:
-    """A button that takes α̂, K, and c where it was measured, from the run that is on the stage."""
+    """A button that takes α̂, K, and c where it was measured, from the run on the stage, as near as inputs can go."""
     shown = last_run()
     rate = measure.alpha(shown.trace)
     if not rate.n:
         return
-    values: dict[str, float] = {state.ALPHA: round(rate.estimate, 4), state.K: shown.trace.draft_length}
+    values: dict[str, float] = {state.ALPHA: round(rate.estimate, 4)}
+    values[state.K] = min(max(shown.trace.draft_length, 1), LONGEST)
     told = [f"α̂ = {shown_number(rate.estimate)}", f"K = {shown.trace.draft_length}"]
     if shown.alone is not None and shown.alone.rounds:
         compared = measure.compare(shown.trace, shown.alone)
         if 0 < compared.cost_ratio < math.inf:
-            values[state.COST_RATIO] = round(min(compared.cost_ratio, DEAREST), 3)
+            values[state.COST_RATIO] = round(min(max(compared.cost_ratio, CHEAPEST), DEAREST), 3)
             told.append(f"c = {shown_number(compared.cost_ratio)}")
         surcharge = (compared.pass_ratio - 1) / compared.draft_length
         if math.isfinite(surcharge):

@@ -3,12 +3,13 @@
 import math
 import threading
 import time
+from types import SimpleNamespace
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
 import specviz as sv
-from specviz.ui import jobs, question, state
+from specviz.ui import inputs, jobs, question, state
 from tests.test_pages import PATIENCE_S, Reader, html, page
 
 QUESTIONS = ("acceptance", "tokens", "length", "drafts", "hand", "lossless", "rounds")
@@ -81,6 +82,22 @@ def test_what_was_measured_is_loaded_from_the_run_on_the_stage():
     assert at.slider(key=state.ALPHA).value == pytest.approx(measured.alpha, abs=1e-4)
     assert at.slider(key=state.K).value == trace.draft_length
     assert at.number_input(key=state.COST_RATIO).value == pytest.approx(measured.cost_ratio, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("length", "ratio", "taken"), [(4000, 5e4, (64, 1000)), (1, 0.02, (1, 0.1)), (0, 7.5, (1, 7.5))]
+)
+def test_a_run_beyond_the_inputs_is_loaded_as_near_as_they_go(monkeypatch, length, ratio, taken):
+    trace = SimpleNamespace(draft_length=length)
+    compared = SimpleNamespace(cost_ratio=ratio, pass_ratio=1.2, draft_length=4)
+    shown = SimpleNamespace(trace=trace, alone=SimpleNamespace(rounds=(1,)))
+    monkeypatch.setattr(inputs, "last_run", lambda: shown)
+    monkeypatch.setattr(inputs.measure, "alpha", lambda _trace: SimpleNamespace(n=9, estimate=0.7))
+    monkeypatch.setattr(inputs.measure, "compare", lambda _trace, _alone: compared)
+    at = page("pages/length.py")
+    at.button(key="from_last_run").click().run()
+    assert not at.exception
+    assert (at.slider(key=state.K).value, at.number_input(key=state.COST_RATIO).value) == taken
 
 
 # Jobs
