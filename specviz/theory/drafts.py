@@ -90,7 +90,7 @@ def alpha_for_speedup(speedup: npt.ArrayLike, cost_ratio: npt.ArrayLike, limit: 
 
 
 def rank_drafts(alpha: Sequence[float], cost_ratio: Sequence[float], limit: int = 64) -> tuple[Standing, ...]:
-    """The candidates, fastest first, each at its best K in 1..limit; equals stay in the order given. None at all give none.
+    """The candidates, fastest first, each at its best K in 1..limit; equals stay in the order given. None give none.
 
     alpha, cost_ratio: one number per candidate, as in `best_speedup`.
     Source: Leviathan et al. 2023 (arXiv 2211.17192), Theorem 3.8.

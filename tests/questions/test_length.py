@@ -219,8 +219,11 @@ def test_the_three_rules_are_judged_and_the_last_has_its_counter_example():
     text = told(opened(0.8, 10))
     assert "✓ K* rises with α: it falls at 0 steps between 1881 pairs" in text
     assert "✓ K* rises with c: it falls at 0 steps" in text
-    laws = theory.length_laws(np.linspace(0.05, 0.95, 19), np.arange(2, 101))
-    assert f"✓ Flat near the peak at α ≥ 0.8: K* ± 2 loses less than 3% at {laws.n_flat / laws.n_high:.0%}" in text
+    laws = theory.length_laws([i / 20 for i in range(1, 20)], np.arange(2, 101))
+    assert laws.n_high == 4 * 99  # 0.8 is among them
+    assert "✓ Flat near the peak at α ≥ 0.8: K* ± 2 loses less than 3% at 95% of 396 pairs" in text
+    assert f"{laws.n_flat / laws.n_high:.0%}" == "95%"
+    assert "The most is 14.6%, at α = 0.8, c = 4." in text
     assert f"✕ Too long is safer than too short: at {laws.n_longer / laws.n_both:.0%}" in text
     row = next(row for row in GOLDEN["best_draft_length"] if (row["alpha"], row["c"]) == (0.9, 10))
     assert (
@@ -236,8 +239,9 @@ def test_a_surcharge_shortens_the_best_draft_and_says_what_was_promised():
     ratio = theory.with_surcharge(10, 0.1)
     best, plain = theory.best_draft_length(0.8, ratio), theory.best_draft_length(0.8, 10)
     assert best < plain
-    assert f"the best K is {best}, {number(theory.speedup(0.8, ratio, best))} times" in text
-    assert f"without the surcharge it would be K = {plain}, {number(theory.speedup(0.8, 10, plain))} times" in text
+    assert f"the best K is {best}: {number(theory.speedup(0.8, ratio, best))} times" in text
+    promised = number(theory.speedup(0.8, 10, plain))
+    assert f"Without the surcharge the best of all would be K = {plain}, {promised} times." in text
     assert "Speculation pays ifα > 0.2" in text
 
 
@@ -247,7 +251,7 @@ def test_the_last_run_brings_its_surcharge_along():
     measured = sv.measure.compare(sv.examples.load("prose"), sv.examples.alone("prose"))
     expected = (measured.pass_ratio - 1) / measured.draft_length
     assert at.number_input(key=state.SURCHARGE).value == pytest.approx(expected, abs=1e-4)
-    assert "without the surcharge" in told(at)
+    assert "Without the surcharge" in told(at)
 
 
 # The ends
@@ -269,12 +273,6 @@ def test_every_end_of_the_inputs_has_an_answer_in_words():
         assert ("no K pays" in text) == (alpha <= 1 / c)
 
 
-def test_a_best_draft_beyond_the_slider_is_said_to_be():
-    text = told(opened(0.99, 1000))
-    assert "the best K is 64" in text
-    assert number(theory.best_draft_length_continuous(0.99, 1000), 4) in text
-
-
 @pytest.mark.parametrize("ends", [{"s": 1}, {"s": 1, "alpha": 1}, {"ops": 10}, {"s": 0.001, "alpha": 0}])
 def test_every_end_of_the_other_inputs_has_an_answer(ends):
     assert "nan" not in told(opened(**({"alpha": 0.8, "c": 10} | ends))).lower()
@@ -292,7 +290,7 @@ def test_a_link_reproduces_the_page():
 
 @pytest.mark.parametrize("value", ["", "nan", "-1", "1e9", "<b>x</b>", "9" * 400])
 def test_a_link_that_makes_no_sense_opens_the_page(value):
-    keys = (state.SURCHARGE, state.OPERATION_RATIO, state.NOTES_ROW, state.PAPER_ROW)
+    keys = state.SURCHARGE, state.OPERATION_RATIO, state.NOTES_ROW, state.PAPER_ROW
     assert "the best K is" in told(page("pages/length.py", **dict.fromkeys(keys, value)))
 
 

@@ -22,15 +22,6 @@ from specviz.ui import inputs, question, state
 NOTES = ((0.6, 5), (0.6, 10), (0.7, 10), (0.8, 10), (0.8, 20), (0.9, 10), (0.9, 20), (0.95, 20))  # α, c
 PAPER = ((0.6, 2), (0.7, 3), (0.8, 2), (0.8, 5), (0.9, 2), (0.9, 10))  # α, K (the paper's γ)
 _LONGER_LOSES, _LONGER_WINS = (0.9, 10.0), (0.6, 10.0)  # α, c: against and for "too long is safer than too short"
-_COLUMNS = {  # how the numbers of a column are shown
-    "K*": "%d",
-    "real K*": "%.3f",
-    "at K*": "%.3f×",
-    "at K*−2": "%.3f×",
-    "at K*+2": "%.3f×",
-    "operations": "%.2f×",
-    "speed-up": "%.2f×",
-}
 
 
 def notes_table() -> pd.DataFrame:
@@ -142,9 +133,24 @@ def _table(rows: pd.DataFrame, key: str, values: Callable[[int], dict[str, Any]]
         on_select=partial(_take, key, values),
         selection_mode="single-cell",
         column_config={
-            name: st.column_config.NumberColumn(format=shown) for name, shown in _COLUMNS.items() if name in rows
+            name: st.column_config.NumberColumn(head, format=shown)
+            for name, (head, shown) in _columns().items()
+            if name in rows
         },
     )
+
+
+def _columns() -> dict[str, tuple[str, str]]:
+    """The head of a column, and how its numbers are shown."""
+    return {
+        "K*": ("K*", "%d"),
+        "real K*": (_("real K*"), "%.3f"),
+        "at K*": (_("at K*"), "%.3f×"),
+        "at K*−2": (_("at K*−2"), "%.3f×"),
+        "at K*+2": (_("at K*+2"), "%.3f×"),
+        "operations": (_("operations"), "%.2f×"),
+        "speed-up": (_("speed-up"), "%.2f×"),
+    }
 
 
 def _take(key: str, values: Callable[[int], dict[str, Any]]) -> None:
@@ -173,4 +179,4 @@ def _around(alpha: float, cost_ratio: float) -> tuple[str, str]:
 
 @cache
 def _laws() -> theory.LengthLaws:
-    return theory.length_laws(np.linspace(0.05, 0.95, 19), np.arange(2, 101))
+    return theory.length_laws(np.arange(1, 20) / 20, np.arange(2, 101))  # 16/20 is 0.8: linspace gives a little less
