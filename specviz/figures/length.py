@@ -71,10 +71,16 @@ def speedup_figure(
     }
     data += [
         _point(_("your K = {k}"), draft_length, alpha, ratio, colours, {"symbol": "diamond", "color": colours.draft}),
-        _point(_("best, K* = {k}"), best, alpha, ratio, colours, {"symbol": "star", "color": colours.target}),
+        _point(
+            _best_name(alpha, ratio, best), best, alpha, ratio, colours, {"symbol": "star", "color": colours.target}
+        ),
     ]
     data += _plateaus(alpha, ratio, longest, colours)
     return go.Figure(data, layout)
+
+
+def _best_name(alpha: float, ratio: float, best: int) -> str:
+    return _("best, K* = {k}") if theory.peak(alpha, ratio)[0] <= best else _("best up to {most}, K = {k}")
 
 
 def gain_figure(alpha: float, cost_ratio: float, draft_length: int, *, theme: Theme = "light") -> go.Figure:
@@ -141,18 +147,18 @@ def _curve(name: str, lengths: Any, speedups: npt.NDArray[np.float64], line: dic
 def _point(
     name: str, k: int, alpha: float, ratio: float, colours: style.Palette, marker: dict[str, Any]
 ) -> dict[str, Any]:
-    speedup = theory.speedup(alpha, ratio, k)
+    speedup, name = theory.speedup(alpha, ratio, k), name.format(k=k, most=_LONGEST)
     return {
         "type": "scatter",
         "mode": "markers+text",
-        "name": name.format(k=k),
+        "name": name,
         "x": [k],
         "y": [speedup],
         "text": [f"<b>{number(speedup)}×</b>"] if marker["symbol"] == "star" else None,
         "textposition": "top center",
         "cliponaxis": False,
         "marker": {"size": 15, "line": {"color": colours.text, "width": 1.5}} | marker,
-        "customdata": [_("{name}: {speedup}×").format(name=name.format(k=k), speedup=number(speedup, 4))],
+        "customdata": [_("{name}: {speedup}×").format(name=name, speedup=number(speedup, 4))],
         "hovertemplate": "%{customdata}<extra></extra>",
     }
 
@@ -164,7 +170,11 @@ def _plateaus(alpha: float, ratio: float, longest: int, colours: style.Palette) 
         least, most = theory.plateau(alpha, ratio, share)
         said = str(least) if least == most else f"{least}–{most}"
         right = most < 0.85 * longest
-        told = _("at most {share} from the best: K = {range}").format(share=f"{share:.0%}", range=said)
+        told = (
+            _("at most {share} from the best: K = {range}")
+            if most < _LONGEST
+            else _("at most {share} from the best up to {most}: K = {range}")
+        ).format(share=f"{share:.0%}", range=said, most=_LONGEST)
         bars.append(
             {
                 "type": "scatter",

@@ -1,4 +1,4 @@
-"""The best draft length and its speed-up over α and c: two maps with the reader's place on them."""
+"""The best draft length up to 64 and its speed-up over α and c: two maps with the reader's place on them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _COSTS = 1.0, 1000.0
 
 @dataclass(frozen=True, slots=True)
 class Map:
-    """best: K* and speedup: what it gives, [A, C], over alphas, [A], and cost_ratios, [C]."""
+    """best: K, up to 64, and speedup: what it gives, [A, C], over alphas, [A], and cost_ratios, [C]."""
 
     alphas: npt.NDArray[np.float64]
     cost_ratios: npt.NDArray[np.float64]
@@ -33,21 +33,35 @@ class Map:
 
 
 def best_map_figure(alpha: float, cost_ratio: float, *, theme: Theme = "light") -> go.Figure:
-    """K* over α and c as colour, on a scale of doublings, with the reader's place and where speculation pays."""
+    """The best K up to 64 over α and c as colour, in doublings, with the reader's place and where speculation pays."""
     drawn, steps = whole_map(), [1, 2, 4, 8, 16, 32, 64]
-    return _map(_("Best K over α and c"), np.log2(drawn.best), steps, "", alpha, cost_ratio, theme)
+    return _map(
+        _("Best K up to {most}, over α and c").format(most=_LONGEST),
+        np.log2(drawn.best),
+        steps,
+        "",
+        alpha,
+        cost_ratio,
+        theme,
+    )
 
 
 def speedup_map_figure(alpha: float, cost_ratio: float, *, theme: Theme = "light") -> go.Figure:
     """The speed-up at K* over α and c as colour, on a scale of doublings, with the same marks."""
     return _map(
-        _("Speed-up at the best K"), np.log2(whole_map().speedup), [1, 2, 4, 8, 16, 32], "×", alpha, cost_ratio, theme
+        _("Speed-up at the best K up to {most}").format(most=_LONGEST),
+        np.log2(whole_map().speedup),
+        [1, 2, 4, 8, 16, 32],
+        "×",
+        alpha,
+        cost_ratio,
+        theme,
     )
 
 
 @cache
 def whole_map() -> Map:
-    """K* and its speed-up from end to end of α and c; computed once."""
+    """The best K up to 64 and its speed-up from end to end of α and c; computed once."""
     alphas, costs = np.linspace(0, 1, _GRID[0]), np.geomspace(*_COSTS, _GRID[1])
     best = theory.best_draft_length(alphas[:, None], costs[None, :], _LONGEST)
     return Map(alphas, costs, best, theory.speedup(alphas[:, None], costs[None, :], best))
@@ -66,12 +80,13 @@ def _map(
     layout = panel_layout(theme, title, _("c = T_p/T_q"), "α", height=HEIGHT, legend=False)
     layout["xaxis"] |= {"type": "log", "range": [0, 3], "tickvals": [1, 3, 10, 30, 100, 300, 1000]}
     layout["yaxis"] |= {"range": [0, 1], "dtick": 0.2, "showgrid": False}
-    told = _("α = {alpha}, c = {c}<br>K* = {best}, speed-up {speedup}").format(
-        alpha="%{y:.2f}", c="%{x:.3~g}", best="%{customdata[0]:d}", speedup="%{customdata[1]:.3~g}"
+    told = _("α = {alpha}, c = {c}<br>best K up to {most}: {best}, speed-up {speedup}").format(
+        most=_LONGEST, alpha="%{y:.2f}", c="%{x:.3~g}", best="%{customdata[0]:d}", speedup="%{customdata[1]:.3~g}"
     )
     here = {"x": [min(max(cost_ratio, _COSTS[0]), _COSTS[1])], "y": [alpha]}
     best = theory.best_draft_length(alpha, cost_ratio)
-    spot = _("you: α = {alpha}, c = {c}<br>K* = {best}, speed-up {speedup}").format(
+    spot = _("you: α = {alpha}, c = {c}<br>best K up to {most}: {best}, speed-up {speedup}").format(
+        most=_LONGEST,
         alpha=number(alpha),
         c=number(cost_ratio),
         best=best,

@@ -12,7 +12,7 @@ from specviz import theory
 from specviz.figures.length import WITHIN, gain_figure, longest_shown, speedup_figure
 from specviz.figures.length_map import best_map_figure, speedup_map_figure, whole_map
 from specviz.i18n import _
-from specviz.timeline import number
+from specviz.timeline import number, signed
 from specviz.ui import inputs, question, shell, state
 from specviz.ui.calculators import printed_lengths, stationary
 
@@ -59,18 +59,39 @@ def _best(alpha: float, cost_ratio: float, k: int, surcharge: float) -> None:
     ranges = [_range(*theory.plateau(alpha, ratio, share)) for share in WITHIN]
     question.answer(
         _sentence(alpha, cost_ratio, surcharge, best, peak),
+        _best_number(alpha, ratio, best, peak),
+        (_("Your K = {k}").format(k=k), f"{number(now, 4)}×", _lost(now, peak, beyond=_beyond(alpha, ratio))),
         (
-            _("Best K"),
-            str(best),
-            _("{speedup}×; between whole numbers {real}").format(speedup=number(peak, 4), real=_real(alpha, ratio)),
-        ),
-        (_("Your K = {k}").format(k=k), f"{number(now, 4)}×", _lost(now, peak)),
-        (
-            _("Nearly as good"),
+            _("Nearly as good, up to {most}").format(most=inputs.LONGEST)
+            if theory.plateau(alpha, ratio, WITHIN[-1])[1] == inputs.LONGEST
+            else _("Nearly as good"),
             f"K = {ranges[0]}",
             _("within 1%; {two} within 2%; {three} within 3%").format(two=ranges[1], three=ranges[2]),
         ),
     )
+
+
+def _beyond(alpha: float, ratio: float) -> bool:
+    """Whether the best K is longer than the page can set."""
+    return theory.peak(alpha, ratio)[0] > inputs.LONGEST
+
+
+def _best_number(alpha: float, ratio: float, best: int, peak: float) -> tuple[str, str, str]:
+    if _beyond(alpha, ratio):
+        length, most = theory.peak(alpha, ratio)
+        told = (
+            _("{speedup}×; without a limit there is no best: ever longer drafts come near {most}×")
+            if math.isinf(length)
+            else _("{speedup}×; without a limit K = {length}, {most}×; between whole numbers {real}")
+        )
+        shown = {"length": length, "most": number(most, 4), "real": _real(alpha, ratio)}
+        return (
+            _("Best K up to {limit}").format(limit=inputs.LONGEST),
+            str(best),
+            told.format(speedup=number(peak, 4), **shown),
+        )
+    told = _("{speedup}×; between whole numbers {real}")
+    return _("Best K"), str(best), told.format(speedup=number(peak, 4), real=_real(alpha, ratio))
 
 
 def _sentence(alpha: float, cost_ratio: float, surcharge: float, best: int, peak: float) -> str:
@@ -90,22 +111,37 @@ def _sentence(alpha: float, cost_ratio: float, surcharge: float, best: int, peak
             )
         )
         return told.format(alpha=a, c=c, least=least, best=best, peak=number(peak))
-    if surcharge:
-        plain = theory.best_draft_length(alpha, cost_ratio)
-        return _(
-            "At α = {alpha} and c = {c} the best K is {best}, {peak} times as fast as the target alone; without the "
-            "surcharge it would be K = {plain}, {promised} times."
-        ).format(
-            alpha=a,
-            c=c,
-            best=best,
-            peak=number(peak),
-            plain=plain,
-            promised=number(theory.speedup(alpha, cost_ratio, plain)),
-        )
-    return _("At α = {alpha} and c = {c} the best K is {best}: {peak} times as fast as the target alone.").format(
-        alpha=a, c=c, best=best, peak=number(peak)
+    told = (
+        _("At α = {alpha} and c = {c} the best K up to {most} is {best}: {peak} times as fast as the target alone.")
+        if _beyond(alpha, ratio)
+        else _("At α = {alpha} and c = {c} the best K is {best}: {peak} times as fast as the target alone.")
     )
+    sentences = [told.format(alpha=a, c=c, best=best, peak=number(peak), most=inputs.LONGEST)]
+    if _beyond(alpha, ratio):
+        sentences.append(
+            _unlimited(
+                alpha,
+                ratio,
+                _("Without a limit it is K = {k}: {most} times."),
+                _("Each longer one is faster, and comes nearer to {most} times."),
+            )
+        )
+    if surcharge:
+        sentences.append(
+            _unlimited(
+                alpha,
+                cost_ratio,
+                _("Without the surcharge the best of all would be K = {k}, {most} times."),
+                _("Without the surcharge each longer one would be faster, and come nearer to {most} times."),
+            )
+        )
+    return " ".join(sentences)
+
+
+def _unlimited(alpha: float, ratio: float, finite: str, endless: str) -> str:
+    """The best K of all in the sentence for one that there is, or in the one for none."""
+    length, speedup = theory.peak(alpha, ratio)
+    return (endless if math.isinf(length) else finite).format(k=length, most=number(speedup))
 
 
 def _curves(alpha: float, cost_ratio: float, k: int, surcharge: float) -> None:
@@ -116,7 +152,12 @@ def _curves(alpha: float, cost_ratio: float, k: int, surcharge: float) -> None:
         question.figure(
             speedup_figure(alpha, cost_ratio, k, surcharge, theme=shell.theme()),
             key="speedup",
-            alt=_("Speed-up over K: {peak} at its best, K = {best}, and {now} at K = {k}").format(
+            alt=(
+                _("Speed-up over K: {peak} at the best K up to {most}, K = {best}, and {now} at K = {k}")
+                if _beyond(alpha, ratio)
+                else _("Speed-up over K: {peak} at its best, K = {best}, and {now} at K = {k}")
+            ).format(
+                most=inputs.LONGEST,
                 peak=number(theory.speedup(alpha, ratio, best)),
                 best=best,
                 now=number(theory.speedup(alpha, ratio, k)),
@@ -128,8 +169,10 @@ def _curves(alpha: float, cost_ratio: float, k: int, surcharge: float) -> None:
         question.figure(
             gain_figure(alpha, ratio, k, theme=shell.theme()),
             key="gain",
-            alt=_("What one more guess adds to the speed-up: above 0 up to K = {best}, and {gain} from K = {k}").format(
-                best=best - 1, gain=_signed(theory.marginal_gain(alpha, ratio, k)), k=k
+            alt=_("What one more guess adds to the speed-up: above 0 up to K = {last}, and {gain} from K = {k}").format(
+                last=best if _beyond(alpha, ratio) else best - 1,
+                gain=signed(theory.marginal_gain(alpha, ratio, k), 2),
+                k=k,
             ),
             frame=lambda: _frame(alpha, cost_ratio, surcharge)[["K", "gain_of_one_more"]].head(
                 longest_shown(alpha, ratio, k)
@@ -139,7 +182,6 @@ def _curves(alpha: float, cost_ratio: float, k: int, surcharge: float) -> None:
 
 def _more(alpha: float, cost_ratio: float, k: int, surcharge: float, ops: float) -> None:
     ratio = theory.with_surcharge(cost_ratio, surcharge)
-    best = theory.best_draft_length(alpha, ratio)
     numbers = [
         (
             _("Speculation pays if"),
@@ -155,11 +197,11 @@ def _more(alpha: float, cost_ratio: float, k: int, surcharge: float, ops: float)
         ),
         (
             _("Crude rule (7.2)"),
-            *_crude(alpha, ratio, theory.speedup(alpha, ratio, best)),
+            *_crude(alpha, ratio, theory.peak(alpha, ratio)[1]),
         ),
         (
             _("One more guess than K = {k}").format(k=k),
-            f"{_signed(theory.marginal_gain(alpha, ratio, k))}×",
+            f"{signed(theory.marginal_gain(alpha, ratio, k), 2)}×",
             _("on the speed-up"),
         ),
         (
@@ -180,7 +222,9 @@ def _crude(alpha: float, ratio: float, peak: float) -> tuple[str, str]:
     if ratio < 1:
         return "–", _("says nothing where a guess costs more than a target pass")
     crude = theory.crude_draft_length(alpha, ratio)
-    whole = int(min(max(math.floor(min(crude, inputs.LONGEST)), 1), inputs.LONGEST))
+    if math.isinf(crude):
+        return number(crude), _("ln c / ln(1/α) − 1: without end, as the best K itself")
+    whole = max(math.floor(crude), 1)
     at = theory.speedup(alpha, ratio, whole)
     return number(crude), _("ln c / ln(1/α) − 1; K = {k} gives {speedup}×, {lost}").format(
         k=whole, speedup=number(at, 4), lost=_lost(at, peak)
@@ -195,16 +239,19 @@ def _maps(alpha: float, ratio: float) -> None:
         question.figure(
             best_map_figure(alpha, ratio, theme=shell.theme()),
             key="best_map",
-            alt=_("K* grows with α and with c; at α = {alpha} and c = {c} it is {best}").format(**spot),
+            alt=_("The best K up to {most} grows with α and with c; at α = {alpha} and c = {c} it is {best}").format(
+                most=inputs.LONGEST, **spot
+            ),
             frame=_map_frame,
         )
     with other:
         question.figure(
             speedup_map_figure(alpha, ratio, theme=shell.theme()),
             key="speedup_map",
-            alt=_("The speed-up at K* grows with α and with c; at α = {alpha} and c = {c} it is {speedup}").format(
-                speedup=number(theory.speedup(alpha, ratio, best)), **spot
-            ),
+            alt=_(
+                "The speed-up at the best K up to {most} grows with α and with c; at α = {alpha} and c = {c} it is "
+                "{speedup}"
+            ).format(most=inputs.LONGEST, speedup=number(theory.speedup(alpha, ratio, best)), **spot),
             frame=_map_frame,
         )
 
@@ -217,13 +264,14 @@ def _range(least: int, most: int) -> str:
     return str(least) if least == most else f"{least}–{most}"
 
 
-def _lost(now: float, peak: float) -> str:
+def _lost(now: float, peak: float, *, beyond: bool = False) -> str:
+    """How far below the best, or below the best that the page can set."""
     lost = 100 * (1 - now / peak)
-    return _("{percent}% below the best").format(percent=number(lost, 2)) if lost > 1e-9 else _("the best")
-
-
-def _signed(value: float) -> str:
-    return ("+" if value > 0 else "−" if value < 0 else "") + number(abs(value), 2)
+    if beyond:
+        told = _("{percent}% below the best up to {most}") if lost > 1e-9 else _("the best up to {most}")
+    else:
+        told = _("{percent}% below the best") if lost > 1e-9 else _("the best")
+    return told.format(percent=number(lost, 2), most=inputs.LONGEST)
 
 
 def _frame(alpha: float, cost_ratio: float, surcharge: float) -> pd.DataFrame:
@@ -235,7 +283,7 @@ def _frame(alpha: float, cost_ratio: float, surcharge: float) -> pd.DataFrame:
             "speedup": speedups,
             "without_surcharge": theory.speedup(alpha, cost_ratio, lengths),
             "gain_of_one_more": theory.marginal_gain(alpha, ratio, lengths),
-            "below_best_percent": 100 * (1 - speedups / speedups.max()),
+            f"below_best_up_to_{inputs.LONGEST}_percent": 100 * (1 - speedups / speedups.max()),
         }
     )
 

@@ -6,18 +6,21 @@ import math
 
 from specviz import theory
 from specviz.i18n import _
-from specviz.timeline import number
+from specviz.timeline import apart, number
 from specviz.ui import inputs, question
 
 
 def show(alpha: float, ratio: float, surcharge: float) -> None:
     """The speed-up, and the equation of its peak as solved, with the numbers put in; in words where there is none."""
-    best = theory.best_draft_length(alpha, ratio)
-    e_n, a, c = number(theory.expected_tokens(alpha, best), 4), question.given(alpha), question.given(ratio)
+    best, speedup = theory.peak(alpha, ratio)
+    k = "K^*"
+    if math.isinf(best):  # what the page can set stands for it
+        best, speedup, k = inputs.LONGEST, theory.speedup(alpha, ratio, inputs.LONGEST), str(inputs.LONGEST)
+    e_n, a, c = question.tex(theory.expected_tokens(alpha, best), 4), question.given(alpha), question.given(ratio)
     letter = "c'" if surcharge else "c"
     question.formula(
-        rf"\text{{speed-up}}(K^*) = \frac{{E[N]\,{letter}}}{{{letter}+K^*}} = "
-        rf"\frac{{{e_n}\cdot {c}}}{{{c}+{best}}} = {number(theory.speedup(alpha, ratio, best), 4)}"
+        rf"\text{{{_('speed-up')}}}({k}) = \frac{{E[N]\,{letter}}}{{{letter}+{k}}} = "
+        rf"\frac{{{e_n}\cdot {c}}}{{{c}+{best}}} = {question.tex(speedup, 4)}"
     )
     if surcharge:
         question.formula(rf"\frac1{{c'}} = \frac1c + s = \frac1{{{c}}}")
@@ -25,15 +28,16 @@ def show(alpha: float, ratio: float, surcharge: float) -> None:
     if not math.isfinite(real) or real <= -1:
         question.note(_without_peak(alpha, ratio))
         return
-    loss, at = -math.log(alpha), number(real, 4)
+    loss, at = question.tex(-math.log(alpha), 4), question.tex(real, 4)
     left = theory.stationary_residual(alpha, ratio, real)
     question.formula(
         rf"\begin{{gathered}} \alpha^{{K+1}}\,[1+({letter}+K)L] = 1,\quad L=\ln\tfrac1\alpha \\ "
-        rf"{a}^{{{at}+1}}\,[1+({c}+{at})\cdot {number(loss, 4)}] - 1 = {_tex(left)} \end{{gathered}}"
+        rf"{a}^{{{at}+1}}\,[1+({c}+{at})\cdot {loss}] - 1 = {question.tex(left, 1)} \end{{gathered}}"
     )
+    question.note(_moved(alpha, ratio, real, letter))
     question.formula(
         rf"K^* = \frac{{-W_{{-1}}(-e^{{-1-L({letter}-1)}})-1}}{{L}} - {letter} = "
-        rf"\frac{{{number(1 + (ratio + real) * loss, 4)}-1}}{{{number(loss, 4)}}} - {c} = {at}"
+        rf"\frac{{{question.tex(1 - (ratio + real) * math.log(alpha), 4)}-1}}{{{loss}}} - {c} = {at}"
     )
     question.note(
         _(
@@ -57,9 +61,11 @@ def _without_peak(alpha: float, ratio: float) -> str:
     return _("There is no peak: a guess costs as much as a target pass, so none can gain anything (K* = −1).")
 
 
-def _tex(value: float) -> str:
-    """A number that may be as small as rounding, for KaTeX."""
-    if abs(value) < 1e-300:
-        return "0"
-    mantissa, exponent = f"{value:.0e}".split("e")
-    return rf"{mantissa}\cdot 10^{{{int(exponent)}}}"
+def _moved(alpha: float, ratio: float, real: float, letter: str) -> str:
+    """What becomes of the equation's left side, 1 at this K*, as the draft gets cheaper."""
+    now, more = (1 + theory.stationary_residual(alpha, c, real) for c in (ratio, ratio + 1))
+    shown = apart(math.nextafter(1, 2), more)[1]
+    return _(
+        "The notes (exercise 3) say that the left side falls as {letter} grows; it rises, at this K from {now} at "
+        "{letter} = {c} to {more} at {letter} = {next}, and K must grow to bring it back to 1."
+    ).format(letter=letter, now=number(round(now, 12)), more=shown, c=question.given(ratio), next=f"{ratio + 1:.5g}")
