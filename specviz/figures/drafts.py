@@ -18,6 +18,7 @@ from specviz.theory import Standing
 from specviz.timeline import number
 
 HEIGHT = 330
+_LONGEST = 64  # K
 LEVELS = (1.0, 1.25, 1.5, 2.0, 2.5, 3.0, 4.0, 6.0, 10.0, 20.0, 40.0)  # speed-ups that have a line
 _LABEL = 20  # characters of a name beside its point
 _NAMED = 8  # with more candidates only the first ones carry their names
@@ -37,7 +38,7 @@ def speedups_figure(
 
     names, sizes: one per candidate, by `Standing.index`. sizes: million parameters. standings: fastest first.
     """
-    title = _("Speed-up of each draft at its best K")
+    title = _("Speed-up of each draft at its best K up to {most}").format(most=_LONGEST)
     if not standings:
         return blank_figure(title, _("No candidate yet."), theme=theme, height=HEIGHT)
     colours = style.palette(theme)
@@ -79,7 +80,7 @@ def plane_figure(names: Sequence[str], standings: Sequence[Standing], *, theme: 
 
     From the winner, a line down to the α at which it would tie with the best of the others and the target alone.
     """
-    title = _("Lines of equal speed-up, each at its best K")
+    title = _("Lines of equal speed-up, each at its best K up to {most}").format(most=_LONGEST)
     colours = style.palette(theme)
     ratios = [s.cost_ratio for s in standings] or [1.0, 100.0]
     layout = panel_layout(theme, title, "c = T_p/T_q", "α", height=HEIGHT, legend=False)
@@ -182,6 +183,7 @@ def _points(
 ) -> dict[str, Any]:
     """The winner is a star, the others are circles; each carries its name. ends: of the x axis, as powers of ten."""
     told = _("{name}<br>α = {alpha}, c = {c}<br>K* = {k}: {speedup}×")
+    capped = _("{name}<br>α = {alpha}, c = {c}<br>best K up to {most}, {k}: {speedup}×")
     wins = [i == 0 and s.speedup > 1 for i, s in enumerate(standings)]
     sides = _sides(x, y, ends)
     return {
@@ -200,7 +202,8 @@ def _points(
         "textposition": sides,
         "textfont": {"size": 12, "color": colours.text},
         "customdata": [
-            told.format(
+            (capped if s.peak_length > s.draft_length else told).format(
+                most=_LONGEST,
                 name=style.escaped(names[s.index]),
                 alpha=number(s.alpha),
                 c=number(s.cost_ratio),

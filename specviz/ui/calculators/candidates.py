@@ -135,13 +135,17 @@ def cost_ratio(row: Row, kind: str, target: float) -> float | None:
 
 
 def convert(kind: str, target: float, wanted: str, wanted_target: float) -> None:
-    """The same candidates with their costs in another unit: each keeps its c."""
+    """The same candidates with their costs in another unit: each keeps its c, whatever the table shows of it."""
     changed = []
     for row in state.get(state.KEPT)[state.DRAFTS]:
         ratio = cost_ratio(row, kind, target)
-        cost = None if ratio is None else ratio if wanted == RATIO else wanted_target / ratio
-        changed.append(Row(row.label, row.alpha, None if cost is None else float(f"{cost:.4g}")))
+        changed.append(Row(row.label, row.alpha, None if ratio is None else cost(ratio, wanted, wanted_target)))
     put(tuple(changed))
+
+
+def cost(ratio: float, kind: str, target: float) -> float:
+    """What a draft of this c costs in a unit. A c that was typed comes back to the digit from another unit."""
+    return float(f"{ratio:.12g}") if kind == RATIO else target / ratio
 
 
 def kind_name(kind: str) -> str:
@@ -190,7 +194,7 @@ def _number(text: str) -> float | None:
 
 
 def _typed(value: float | None) -> str:
-    return "" if value is None else f"{value:.10g}"
+    return "" if value is None else repr(value).removesuffix(".0")
 
 
 def _quoted(label: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import isnan
+from math import isinf, isnan
 
 from specviz import theory
 from specviz.i18n import _
@@ -11,6 +11,7 @@ from specviz.theory import Standing
 from specviz.timeline import number
 from specviz.ui.calculators import published
 from specviz.ui.calculators.measured import DRAFT_LENGTH, Measured
+from specviz.ui.inputs import LONGEST
 from specviz.ui.tables import table_html
 
 _MARK = {True: "★", False: ""}
@@ -22,8 +23,8 @@ def ranking_html(names: Sequence[str], standings: Sequence[Standing]) -> str:
         (_("Ranking"), _("Fastest first; the star marks the one to take")),
         ("α", _("Acceptance rate")),
         ("c", _("T_p/T_q")),
-        ("K*", _("The draft length that is best for it")),
-        (_("Speed-up"), _("Over the target alone, at K*")),
+        ("K*", _("The draft length that is best for it, of those up to {most}").format(most=LONGEST)),
+        (_("Speed-up"), _("Over the target alone, at this K")),
         (_("wins from α"), _("The α at which it would tie with the best of the others and the target alone")),
     ]
     rows = [
@@ -31,13 +32,21 @@ def ranking_html(names: Sequence[str], standings: Sequence[Standing]) -> str:
             f"{_MARK[i == 0 and s.speedup > 1]} {names[s.index]}".strip(),
             number(s.alpha),
             number(s.cost_ratio),
-            str(s.draft_length),
+            _length(s),
             f"{number(s.speedup, 4)}×",
             _("never") if isnan(s.tie_alpha) else _("any") if s.tie_alpha == 0 else number(s.tie_alpha),
         ]
         for i, s in enumerate(standings)
     ]
     return table_html(_("The candidates, fastest first"), heads, rows)
+
+
+def _length(of: Standing) -> str:
+    """The best K that is ranked, and beside it the best of all where that is longer."""
+    if of.peak_length <= of.draft_length:
+        return str(of.draft_length)
+    longer = "∞" if isinf(of.peak_length) else str(of.peak_length)
+    return _("{k} (K* = {longer})").format(k=of.draft_length, longer=longer)
 
 
 def notes_html() -> str:
@@ -106,7 +115,7 @@ def measured_html(found: Sequence[Measured]) -> str:
         (_("Measured"), _("Tokens per second over those of the target alone")),
         (_("Formula"), _("From α̂, c and K")),
         (_("Pass over K + 1"), _("A target pass over K + 1 places, over a plain one; the formula takes it to be 1")),
-        ("K*", _("The best draft length for α̂ and c")),
+        ("K*", _("The best draft length for α̂ and c, of those up to {most}").format(most=LONGEST)),
     ]
     rows = [
         [

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from html import escape
-from math import isnan
+from math import isinf, isnan
 
 import pandas as pd
 import streamlit as st
@@ -38,9 +37,9 @@ def show() -> None:
         st.menu_button(_("Take known drafts"), list(_known()), on_click=_take_known, key=_KNOWN, width="stretch")
         _last_run()
         job = jobs.button(_JOB, _("Measure the bundled drafts"), measured.steps)
-        _take_measured(job)
     with table:
         typed = candidates.editor(kind, default)
+        _take_measured(job)
         drafts, sentences = candidates.usable(typed, kind, target)
         if kind == candidates.SIZE:
             told = _("c is taken as the ratio of the sizes: an estimate, for passes that wait for memory alone.")
@@ -54,6 +53,7 @@ def show() -> None:
         if standings:
             _formula(standings[0])
             st.html(ranking_html([d.label for d in drafts], standings))
+            _longer(drafts, standings)
         _beside(typed, kind, job)
     question.end(
         source=_(
@@ -107,14 +107,12 @@ def _take(rows: tuple[Row, ...]) -> None:
 
 
 def _take_measured(job: jobs.Job | None) -> None:
-    """What was measured goes into the table once, as soon as it is there."""
+    """What was measured joins the table once, as soon as it is there; after the editor, which has the latest edits."""
     if job is None or job.running or not job.value or st.session_state.get(_TAKEN) is job:
         return
     state.put(_TAKEN, job)
-    rows = [Row(m.label, round(m.alpha.estimate, 4), round(m.comparison.cost_ratio, 3)) for m in job.value]
-    candidates.put(tuple(rows))
-    if state.get(state.PRICED_BEFORE) != candidates.RATIO:
-        candidates.convert(candidates.RATIO, 1.0, kind := state.get(state.PRICED_BEFORE), candidates.kept_target(kind))
+    _add(*(Row(m.label, round(m.alpha.estimate, 4), round(m.comparison.cost_ratio, 3)) for m in job.value))
+    st.rerun()
 
 
 def _last_run() -> None:
@@ -130,12 +128,13 @@ def _last_run() -> None:
     st.html(f'<p class="sv-told">α̂ = {number(compared.alpha)}, c = {number(compared.cost_ratio)}</p>')
 
 
-def _add(row: Row) -> None:
-    """One more candidate, its cost in the unit of the others."""
-    kind = state.get(state.PRICED_BEFORE)
-    rows = state.get(state.KEPT)[state.DRAFTS]
-    cost = row.cost if kind == candidates.RATIO or row.cost is None else candidates.kept_target(kind) / row.cost
-    candidates.put((*rows, Row(row.label, row.alpha, cost)))
+def _add(*new: Row) -> None:
+    """More candidates, whose costs are given as c, in the unit of the others. One of the same name gives way."""
+    kind, names = state.get(state.PRICED_BEFORE), {row.label for row in new}
+    kept = [row for row in state.get(state.KEPT)[state.DRAFTS] if row.label not in names]
+    target = candidates.kept_target(kind)
+    added = [Row(r.label, r.alpha, candidates.cost(r.cost, kind, target) if r.cost else r.cost) for r in new]
+    candidates.put((*kept, *added))
 
 
 def _answer(drafts: tuple[Draft, ...], standings: tuple[Standing, ...]) -> None:
@@ -178,15 +177,33 @@ def _formula(best: Standing) -> None:
     rate, c, k = question.given(best.alpha), question.given(best.cost_ratio), best.draft_length
     tokens = rf"\frac{{1-{rate}^{{{k}+1}}}}{{1-{rate}}}" if best.alpha < 1 else f"({k}+1)"
     question.formula(
-        r"\max_K \frac{1-\alpha^{K+1}}{1-\alpha}\cdot\frac{c}{c+K}"
-        rf" = {tokens}\cdot\frac{{{c}}}{{{c}+{k}}} = {number(best.speedup, 4)}"
+        rf"\max_{{K\le {inputs.LONGEST}}}"
+        r" \frac{1-\alpha^{K+1}}{1-\alpha}\cdot\frac{c}{c+K}"
+        rf" = {tokens}\cdot\frac{{{c}}}{{{c}+{k}}} = {question.tex(best.speedup, 4)}"
     )
+
+
+def _longer(drafts: tuple[Draft, ...], standings: tuple[Standing, ...]) -> None:
+    """Which candidates would be faster with a longer draft than is ranked."""
+    told = [
+        (
+            _("{name} comes nearer to {speedup}× with each longer draft.")
+            if isinf(s.peak_length)
+            else _("{name} without a limit: K* = {k}, {speedup}×.")
+        ).format(name=drafts[s.index].label, k=s.peak_length, speedup=number(s.peak_speedup, 4))
+        for s in standings
+        if s.peak_length > s.draft_length
+    ]
+    if told:
+        question.note(" ".join([_("Ranked with K up to {most}.").format(most=inputs.LONGEST), *told]))
 
 
 def _numbers(drafts: tuple[Draft, ...], standings: tuple[Standing, ...]) -> list[tuple[str, str, str]]:
     """By how much, and how wrong α would have to be."""
     best = standings[0]
-    cells = [(_("Over no speculation"), f"{number(best.speedup, 4)}×", _("at K* = {k}").format(k=best.draft_length))]
+    capped = best.peak_length > best.draft_length
+    at = _("at K = {k}, the best up to {k}") if capped else _("at K* = {k}")
+    cells = [(_("Over no speculation"), f"{number(best.speedup, 4)}×", at.format(k=best.draft_length))]
     if len(standings) > 1:
         second = standings[1]
         told = _("{name} gives {speedup}×").format(name=drafts[second.index].label, speedup=number(second.speedup, 4))
@@ -210,7 +227,9 @@ def _figures(drafts: tuple[Draft, ...], standings: tuple[Standing, ...], *, by_s
         question.figure(
             speedups_figure(names, standings, sizes=sizes, theme=shell.theme()),
             key="drafts_speedups",
-            alt=_("Speed-up of each draft at its best K, fastest first: {told}").format(told=told),
+            alt=_("Speed-up of each draft at its best K up to {most}, fastest first: {told}").format(
+                most=inputs.LONGEST, told=told
+            ),
             frame=lambda: _frame(drafts, standings),
         )
     with right:
@@ -237,7 +256,8 @@ def _frame(drafts: tuple[Draft, ...], standings: tuple[Standing, ...]) -> pd.Dat
 def _beside(typed: tuple[Row, ...], kind: str, job: jobs.Job | None) -> None:
     """What is printed or measured of the candidates that are in the table, beside the formula."""
     if kind == candidates.RATIO and typed == _notes():
-        _part(_("What the notes print (8.2)"), notes_html())
+        question.part(_("What the notes print (8.2)"))
+        st.html(notes_html())
         rows = published.notes_rows()
         told = _(
             "The notes print other speed-ups in {n} of {rows} rows. In the last row the best K is {k}, not {printed}."
@@ -251,15 +271,19 @@ def _beside(typed: tuple[Row, ...], kind: str, job: jobs.Job | None) -> None:
             )
         )
     elif kind == candidates.RATIO and typed in [_paper(*task) for task in published.TASKS]:
-        _part(_("T5-XXL: formula and measurement"), paper_html())
+        question.part(_("T5-XXL: formula and measurement"))
+        st.html(paper_html())
         question.note(
             _("The formula meets what the paper expects within {most}; what it measured differs by far more.").format(
                 most=f"{published.furthest():.2f}"
             )
         )
+        told = _(
+            "The notes say of T5-small that it has about 60M parameters and gives 2–3×. In the paper it has {size}M, "
+            "and {least}× to {most}× was measured."
+        )
+        least, most = published.small_measured()
+        question.note(told.format(size=published.SMALL_SIZE, least=f"{least:.1f}", most=f"{most:.1f}"))
     if job is not None and job.value:
-        _part(_("Measured on this machine"), measured_html(job.value))
-
-
-def _part(title: str, table: str) -> None:
-    st.html(f'<h2 class="sv-part">{escape(title)}</h2>{table}')
+        question.part(_("Measured on this machine"))
+        st.html(measured_html(job.value))
