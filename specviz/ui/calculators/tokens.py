@@ -20,7 +20,7 @@ from specviz.figures.tokens import (
 )
 from specviz.i18n import _
 from specviz.simulation.lengths import Lengths, draw_lengths, draw_two_rates
-from specviz.timeline import number
+from specviz.timeline import number, signed
 from specviz.ui import inputs, question, shell, state
 
 _ROUNDS = {"1M": 1_000_000, "10k": 10_000, "100": 100}
@@ -201,7 +201,7 @@ def _drawn_told(drawn: Lengths, mean: float) -> str:
         if holds
         else _("{off} from the formula, outside the 95% interval, {least} to {most}, as for 1 seed in 20")
     )
-    return told.format(off=_signed(drawn.mean - mean), least=number(least, 5), most=number(most, 5))
+    return told.format(off=signed(round(drawn.mean - mean, 9)), least=number(least, 5), most=number(most, 5))
 
 
 def _within(drawn: Lengths) -> str:
@@ -210,13 +210,7 @@ def _within(drawn: Lengths) -> str:
 
 def _off(value: Any, formula: float) -> str:
     """By how much a number differs from the formula's, in per cent."""
-    return f"{_signed(100 * (float(value) / formula - 1), 2)}%"
-
-
-def _signed(value: float, digits: int = 3) -> str:
-    if abs(value) < 1e-9:
-        return "0"
-    return ("+" if value > 0 else "−") + number(abs(value), digits)
+    return f"{signed(round(100 * (float(value) / formula - 1), 9), 2)}%"  # below that is rounding
 
 
 @lru_cache(64)

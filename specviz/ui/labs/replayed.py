@@ -24,13 +24,13 @@ _GREEDY, _SEVERAL = "rounds_greedy", "rounds_several"
 def show(trace: Trace) -> None:
     """Two experiments, each run when it is asked for."""
     asked = anew.setting(trace)
-    _part(_("Greedy against sampling, on the same prompt"))
+    question.part(_("Greedy against sampling, on the same prompt"))
     if not asked.own:
         question.note(_("The models of this run are not here: the bundled pair decodes its prompt instead."))
     job = _job(_GREEDY, _("Decode greedily, and sample"), asked, anew.greedy)
     if job is not None and job.value:
         _greedy(job.value)
-    _part(_("The same prompt under several K, at one seed"))
+    question.part(_("The same prompt under several K, at one seed"))
     job = _job(_SEVERAL, _("Decode with K = 1, 2, 4, 8, 16"), asked, anew.several)
     if job is not None and job.value:
         _several(job.value)
@@ -151,7 +151,3 @@ def _text_html(trace: Trace) -> str:
         else f"<span>{escape(span.text)}</span>"
         for span in timeline.spans(trace)
     )
-
-
-def _part(title: str) -> None:
-    st.html(f'<h2 class="sv-part">{escape(title)}</h2>')
