@@ -13,7 +13,7 @@ from specviz.figures import style
 from specviz.figures.panel import panel_layout, whole_steps
 from specviz.figures.style import Theme
 from specviz.i18n import _
-from specviz.timeline import number
+from specviz.timeline import number, signed
 
 WITHIN = (0.01, 0.02, 0.03)  # of the best: the plateaus that are shown
 _LONGEST = 64
@@ -97,11 +97,11 @@ def gain_figure(alpha: float, cost_ratio: float, draft_length: int, *, theme: Th
     layout["yaxis"] |= {"zerolinecolor": colours.text, "zerolinewidth": 1.5}
     adds = gains > 0
     told = _("from K = {k} to {next}: {gain}×")
-    signed = [f"{'+' if gain > 0 else '−' if gain < 0 else ''}{number(abs(gain), 2)}" for gain in gains.tolist()]
+    shown = [signed(gain, 2) for gain in gains.tolist()]
     if longest <= _LABELLED and most > 0:
         layout["annotations"] = [
             {"x": k, "y": gain, "text": said, "showarrow": False, "yshift": 9, "font": {"size": 11}}
-            for k, gain, said in zip(lengths.tolist(), gains.tolist(), signed, strict=True)
+            for k, gain, said in zip(lengths.tolist(), gains.tolist(), shown, strict=True)
             if gain > 0.03 * most
         ]
     return go.Figure(
@@ -119,7 +119,7 @@ def gain_figure(alpha: float, cost_ratio: float, draft_length: int, *, theme: Th
                 "pattern": {"shape": ["" if up else "/" for up in adds], "fgcolor": colours.text, "size": 5},
             },
             "customdata": [
-                told.format(k=k, next=k + 1, gain=said) for k, said in zip(lengths.tolist(), signed, strict=True)
+                told.format(k=k, next=k + 1, gain=said) for k, said in zip(lengths.tolist(), shown, strict=True)
             ],
             "hovertemplate": "%{customdata}<extra></extra>",
         },

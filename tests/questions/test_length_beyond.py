@@ -90,6 +90,7 @@ def test_figures_say_that_they_end_at_the_limit():
     alts = [f.proto.alt for f in opened(0.99, 1000).get("plotly_chart")]
     assert sum("up to 64" in alt for alt in alts) == 3
     assert "above 0 up to K = 64" in alts[1]
+    assert "above 0 below K = 6," in opened(0.8, 10).get("plotly_chart")[1].proto.alt
 
 
 # The notes

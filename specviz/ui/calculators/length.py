@@ -169,8 +169,12 @@ def _curves(alpha: float, cost_ratio: float, k: int, surcharge: float) -> None:
         question.figure(
             gain_figure(alpha, ratio, k, theme=shell.theme()),
             key="gain",
-            alt=_("What one more guess adds to the speed-up: above 0 up to K = {last}, and {gain} from K = {k}").format(
-                last=best if _beyond(alpha, ratio) else best - 1,
+            alt=(
+                _("What one more guess adds to the speed-up: above 0 up to K = {best}, and {gain} from K = {k}")
+                if _beyond(alpha, ratio)
+                else _("What one more guess adds to the speed-up: above 0 below K = {best}, and {gain} from K = {k}")
+            ).format(
+                best=best,
                 gain=signed(theory.marginal_gain(alpha, ratio, k), 2),
                 k=k,
             ),
