@@ -500,6 +500,24 @@ def test_the_enumeration_trusts_no_theorem(monkeypatch):
 PAIR = random_pair(0)
 
 
+@pytest.mark.parametrize("rule", exact.RULES)
+def test_a_place_emits_what_stands_and_what_is_drawn_anew(rule):
+    here = exact.place(P, Q, rule, True, 0.5)
+    if rule == "drop_without_resampling":
+        assert not here.resampled.any()
+        np.testing.assert_allclose(here.emitted, here.kept / here.kept.sum(), atol=1e-15)
+    else:
+        np.testing.assert_allclose(here.kept + here.resampled, here.emitted, atol=1e-15)
+        assert here.emitted.sum() == pytest.approx(1)
+
+
+def test_the_parts_are_those_of_the_exact_place():
+    here, parts = exact.place(P, Q, "exact", True, 1.0), exact.emitted_parts(P, Q)
+    for one, other in zip(parts, (here.accept, here.kept, here.resampled), strict=True):
+        np.testing.assert_array_equal(one, other)
+    np.testing.assert_allclose(parts.resampled, np.maximum(0, P - Q), atol=1e-15)
+
+
 @pytest.mark.parametrize(
     ("call", "kind", "sentence"),
     [
@@ -553,7 +571,3 @@ def test_bad_input_is_refused_in_a_sentence(call, kind, sentence):
     with pytest.raises(kind) as error:
         call()
     assert sentence in str(error.value)
-
-
-def test_every_rule_is_described():
-    assert all(text.endswith(".") and len(text) < 100 for text in exact.RULES.values())

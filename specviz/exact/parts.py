@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numpy as np
 import numpy.typing as npt
 
 from specviz import theory
 from specviz.errors import ConfigError
-from specviz.sampling import Floats, accept_prob, residual
+from specviz.exact.position import place
+from specviz.sampling import Floats
 
 
 class Parts(NamedTuple):
@@ -29,5 +29,5 @@ def emitted_parts(target_probs: npt.ArrayLike, draft_probs: npt.ArrayLike) -> Pa
     p, q = theory.check_laws(target_probs, draft_probs)
     if p.ndim != 1:
         raise ConfigError(f"emitted_parts takes the two laws of one position, [V], got shape {p.shape}")
-    accept = np.array([accept_prob(target_prob, draft_prob) for target_prob, draft_prob in zip(p, q, strict=True)])
-    return Parts(accept, q * accept, (q * (1.0 - accept)).sum() * residual(p, q))
+    here = place(p, q, "exact", True, 1.0)
+    return Parts(here.accept, here.kept, here.resampled)

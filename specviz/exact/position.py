@@ -6,7 +6,6 @@ By the very `accept_prob` and `residual` that the decoder uses. The broken rules
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -17,15 +16,15 @@ from specviz.errors import ConfigError
 from specviz.records import Sampling, is_real
 from specviz.sampling import Floats, accept_prob, residual, warp
 
-RULES: Mapping[str, str] = {
-    "exact": "Accept with probability min(1, p/q); replace a rejected token from the residual.",
-    "always_accept": "Accept every drafted token.",
-    "first_token_unseen": "Accept the first drafted token of each round unseen; judge the others exactly.",
-    "drop_without_resampling": "Accept with probability min(1, p/q); drop a rejected token and draft again.",
-    "resample_from_target": "Accept with probability min(1, p/q); replace a rejected token from p itself.",
-    "argmax_verification": "Accept only the target's most probable token; replace any other by it.",
-    "mismatched_temperature": "Draft at another temperature than the q of the ratio and of the residual.",
-}
+RULES = (
+    "exact",
+    "always_accept",
+    "first_token_unseen",
+    "drop_without_resampling",
+    "resample_from_target",
+    "argmax_verification",
+    "mismatched_temperature",
+)
 
 
 class Place(NamedTuple):
@@ -41,11 +40,18 @@ class Place(NamedTuple):
         return self.drafted * self.accept
 
     @property
+    def resampled(self) -> Floats:
+        """The mass drawn in place of rejected drafts, by token; 0 everywhere where nothing is drawn for them. [V]"""
+        if self.replacement is None:
+            return np.zeros_like(self.kept)
+        return (self.drafted * (1.0 - self.accept)).sum() * self.replacement
+
+    @property
     def emitted(self) -> Floats:
         """The law of the token that leaves the position, played again where a rejection leaves nothing. [V]"""
         if self.replacement is None:
             return self.kept / some_mass(self.kept.sum())
-        return self.kept + (self.drafted * (1.0 - self.accept)).sum() * self.replacement
+        return self.kept + self.resampled
 
 
 def emitted_law(

@@ -35,8 +35,7 @@ def round_counts(
     first, later = (place(p, q, known_rule(rule), i, known_temperature(draft_temperature)) for i in (True, False))
     counts, reached = np.zeros_like(p), 1.0
     for here in (first, *(later for _ in range(draft_length - 1))):
-        fallen = (here.drafted * (1.0 - here.accept)).sum()
-        counts += reached * (here.kept if here.replacement is None else here.kept + fallen * here.replacement)
+        counts += reached * (here.kept + here.resampled)
         reached *= float(here.kept.sum())
     return counts + reached * p
 
