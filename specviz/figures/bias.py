@@ -13,7 +13,7 @@ from specviz.figures import style
 from specviz.figures.panel import panel_layout, whole_steps
 from specviz.figures.style import Theme
 from specviz.i18n import _
-from specviz.timeline import label, number
+from specviz.timeline import label, number, signed
 
 HEIGHT = 300
 LEAST = 1e-17  # the foot of a logarithmic axis of total variation, where 0 stands too
@@ -93,7 +93,7 @@ def bias_figure(
         chosen = [i for i, fits in enumerate(of_kind) if fits]
         hovers = [
             told.format(
-                token=_safe(names[i], 60), p=number(target_probs[i]), emitted=number(emitted[i]), gain=_signed(gains[i])
+                token=_safe(names[i], 60), p=number(target_probs[i]), emitted=number(emitted[i]), gain=signed(gains[i])
             )
             for i in chosen
         ]
@@ -104,7 +104,7 @@ def bias_figure(
             "y": [gains[i] for i in chosen],
             "width": 0.7,
             "marker": {"color": colour, "pattern": _hatch(hatch)},
-            "text": [_signed(gains[i]) for i in chosen] if len(names) <= _NUMBERED else None,
+            "text": [signed(gains[i]) for i in chosen] if len(names) <= _NUMBERED else None,
             "textposition": "outside",
             "textfont": {"size": 12},
             "cliponaxis": False,
@@ -243,7 +243,3 @@ def _hover(texts: Sequence[str]) -> dict[str, Any]:
 
 def _safe(text: str, limit: int) -> str:
     return style.escaped(label(0, text, limit))
-
-
-def _signed(value: float) -> str:
-    return f"+{number(value)}" if value > 0 else number(value).replace("-", "−")

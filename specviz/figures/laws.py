@@ -13,6 +13,7 @@ from specviz.timeline import Law, label, number
 
 ROWS = 7  # bars at most; what has none of its own is in the bar of all others
 _ROW, _HEAD = 38, 64  # pixels
+_INK = "rgba(255,255,255,0.75)"  # of the hatch
 _TICK, _HOVER = 14, 60  # characters of a token
 _LEFT, _RIGHT = (0.0, 0.59), (0.62, 1.0)  # where the two halves stand
 
@@ -37,7 +38,8 @@ def law_figure(law: Law, *, theme: Theme = "light") -> go.Figure:
     bars, colours = _bars(law), style.palette(theme)
     p, q = [b.p for b in bars], [b.q for b in bars]
     frame = {"width": [2 if b.drawn else 0 for b in bars], "color": colours.text}
-    target, draft = {"color": colours.target, "line": frame}, _hatched(colours.draft, style.HATCH["draft"], frame)
+    target = {"color": colours.target, "line": frame}
+    draft = style.hatched(colours.draft, style.HATCH["draft"], _INK, frame)
     target_words = _("target p"), _("{token}<br>target p: {value}")
     if law.beta is None:
         data = [_row(bars, p, *target_words, "p ", target, width=0.6, offset=-0.3)]
@@ -51,7 +53,7 @@ def law_figure(law: Law, *, theme: Theme = "light") -> go.Figure:
         ]
     if law.kind == "residual":
         left = [b.left for b in bars]
-        marker = _hatched(colours.resampled, style.HATCH["residual"], frame)
+        marker = style.hatched(colours.resampled, style.HATCH["residual"], _INK, frame)
         words = _("residual"), _("{token}<br>residual: {value}")
         data.append(
             _row(bars, left, *words, " ", marker, width=0.6, offset=-0.3) | {"xaxis": "x2", "showlegend": False}
@@ -133,11 +135,6 @@ def _title(text: str, x: float) -> dict[str, Any]:
         "showarrow": False,
         "font": {"size": 13},
     }
-
-
-def _hatched(colour: str, shape: str, frame: dict[str, Any]) -> dict[str, Any]:
-    hatch = {"shape": shape, "fillmode": "overlay", "fgcolor": "rgba(255,255,255,0.75)", "size": 6, "solidity": 0.25}
-    return {"color": colour, "pattern": hatch, "line": frame}
 
 
 def _bars(law: Law) -> list[_Bar]:

@@ -21,7 +21,7 @@ Floats = npt.NDArray[np.float64]
 HEIGHT = 330
 _WIDTH = 0.84  # of a bar; 1 is the distance of two tokens
 _FEW = 8  # tokens whose names have room for more than a few characters
-_NO_FILL = "rgba(0,0,0,0)"
+_NO_FILL, _NO_LINE = "rgba(0,0,0,0)", {"width": 0}
 
 
 def overlap_figure(names: Sequence[str], p: Floats, q: Floats, *, theme: Theme = "light") -> go.Figure:
@@ -36,15 +36,15 @@ def overlap_figure(names: Sequence[str], p: Floats, q: Floats, *, theme: Theme =
         told.format(token=style.escaped(name), p=number(a), q=number(b), shared=number(c))
         for name, a, b, c in zip(names, p.tolist(), q.tolist(), shared.tolist(), strict=True)
     ]
-    shade = {"color": colours.shared, "line": {"width": 0}}
-    only_p = {"color": style.faint(colours.target, 0.16), "line": {"width": 0}}
+    shade = {"color": colours.shared, "line": _NO_LINE}
+    only_p = {"color": style.faint(colours.target, 0.16), "line": _NO_LINE}
     data = [
         _bars(shared, _("both: α = {alpha}").format(alpha=alpha), shade, under_pointer, inside=colours.text),
         _bars(p - shared, _("only p: {left}, the residual").format(left=left), only_p, under_pointer, base=shared),
         _bars(
             q - shared,
             _("only q: {left}, rejected").format(left=_told((q - shared).sum())),
-            _hatched(style.faint(colours.draft, 0.15), colours.draft, style.HATCH["draft"]),
+            style.hatched(style.faint(colours.draft, 0.15), style.HATCH["draft"], colours.draft, _NO_LINE),
             under_pointer,
             base=shared,
         ),
@@ -71,8 +71,8 @@ def emitted_figure(names: Sequence[str], p: Floats, parts: Parts, *, theme: Them
     resampled = _("{mark} resampled from the residual: {mass}").format(
         mark=style.MARKS["resampled"], mass=_told(parts.resampled.sum())
     )
-    shade = {"color": style.faint(colours.accepted, 0.45), "line": {"width": 0}}
-    hatch = _hatched(style.faint(colours.resampled, 0.2), colours.resampled, style.HATCH["residual"])
+    shade = {"color": style.faint(colours.accepted, 0.45), "line": _NO_LINE}
+    hatch = style.hatched(style.faint(colours.resampled, 0.2), style.HATCH["residual"], colours.resampled, _NO_LINE)
     data = [
         _bars(parts.accepted, accepted, shade, under_pointer, inside=colours.text),
         _bars(parts.resampled, resampled, hatch, under_pointer, base=parts.accepted, inside=colours.text),
@@ -126,7 +126,7 @@ def _labels(tops: Floats, texts: list[str]) -> dict[str, Any]:
         "x": list(range(len(tops))),
         "y": tops.tolist(),
         "width": _WIDTH,
-        "marker": {"color": _NO_FILL, "line": {"width": 0}},
+        "marker": {"color": _NO_FILL, "line": _NO_LINE},
         "text": texts,
         "textposition": "outside",
         "textfont": {"size": 13},
@@ -159,8 +159,3 @@ def _layout(theme: Theme, title: str, names: Sequence[str], top: float) -> dict[
     }
     layout["yaxis"] |= {"range": [0, 1.22 * top], "nticks": 5}
     return layout | {"barmode": "overlay"}
-
-
-def _hatched(colour: str, hatch: str, shape: str) -> dict[str, Any]:
-    pattern = {"shape": shape, "fillmode": "replace", "fgcolor": hatch, "bgcolor": colour, "size": 7, "solidity": 0.2}
-    return {"color": colour, "pattern": pattern, "line": {"width": 0}}

@@ -96,6 +96,12 @@ def layout(theme: Theme) -> dict[str, Any]:
     }
 
 
+def hatched(colour: str, shape: str, ink: str, line: dict[str, Any]) -> dict[str, Any]:
+    """The marker of bars that are told apart without colour: a shape of `HATCH` in ink over the colour."""
+    pattern = {"shape": shape, "fillmode": "replace", "fgcolor": ink, "bgcolor": colour, "size": 6, "solidity": 0.25}
+    return {"color": colour, "pattern": pattern, "line": line}
+
+
 def faint(colour: str, opacity: float) -> str:
     """A colour of the palette that lets shine through what it covers."""
     red, green, blue = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
