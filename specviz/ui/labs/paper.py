@@ -16,6 +16,7 @@ from specviz.figures.style import MARKS
 from specviz.i18n import _
 from specviz.numerals import shown
 from specviz.timeline import label, outcome_name
+from specviz.ui.tables import Html, table_html
 
 Known = Callable[[str], bool]  # whether the number of an exercise's question may be shown
 _UNKNOWN = "?"
@@ -73,7 +74,7 @@ def round_html(worked: Worked, known: Known = everything) -> str:
         r = shown(given.r[i]) if judged or not ended else "–"
         rows.append([str(place), _chip(given.names[token]), *(numbers if found else [_UNKNOWN] * 2), r, verdict])
     rows.append(_last_row(worked, known))
-    return _table(_("The round"), heads, rows, final=True, n_left=2)
+    return _table(_("The round"), heads, rows, final=True, words=2)
 
 
 def sums_html(worked: Worked, known: Known = everything) -> str:
@@ -166,17 +167,7 @@ def _chip(name: str, outcome: str = "") -> str:
     return f'<span class="sv-chip sv-is-{outcome}">{escape(label(0, name))}</span>'
 
 
-def _table(name: str, heads: Iterable[str], rows: Iterable[list[str]], *, final: bool = False, n_left: int = 1) -> str:
-    """A table of cells that are HTML already. final: the last row is set off. n_left: columns set to the left."""
-
-    def side(column: int) -> str:
-        return 'class="sv-left"' if column < n_left else ""
-
-    head = "".join(f'<th scope="col" {side(i)}>{escape(text)}</th>' for i, text in enumerate(heads))
-    body = [f"<tr>{''.join(f'<td {side(i)}>{cell}</td>' for i, cell in enumerate(row))}</tr>" for row in rows]
-    if final:
-        body[-1] = body[-1].replace("<tr>", '<tr class="sv-final">')
-    return (
-        f'<div class="sv-table" role="region" aria-label="{escape(name)}" tabindex="0"><table>'
-        f"<caption>{escape(name)}</caption><thead><tr>{head}</tr></thead><tbody>{''.join(body)}</tbody></table></div>"
-    )
+def _table(name: str, heads: Iterable[str], rows: Iterable[list[str]], *, final: bool = False, words: int = 1) -> str:
+    """A table of cells that are HTML already."""
+    cells = [[Html(cell) for cell in row] for row in rows]
+    return table_html(name, list(heads), cells, words=words, final=final, caption=True)
