@@ -94,9 +94,15 @@ def shares(law: Law, most: int) -> tuple[Share, ...]:
         if c.token not in shown:
             side = more if c.target_prob > c.draft_prob else less
             side[0], side[1] = side[0] + c.target_prob, side[1] + c.draft_prob
+    rest, favoured, other = rest_names()
     if min(more[0] - more[1], less[1] - less[0]) <= _ROUNDING:
-        return (*named, Share(_("rest"), more[0] + less[0], more[1] + less[1]))
-    return (*named, Share(_("rest, p>q"), more[0], more[1]), Share(_("rest, p<q"), less[0], less[1]))
+        return (*named, Share(rest, more[0] + less[0], more[1] + less[1]))
+    return (*named, Share(favoured, more[0], more[1]), Share(other, less[0], less[1]))
+
+
+def rest_names() -> tuple[str, str, str]:
+    """The names of the rows of `shares` that stand for several tokens: all others, or those with p > q and p < q."""
+    return _("rest"), _("rest, p>q"), _("rest, p<q")
 
 
 def _tail(candidates: tuple[Candidate, ...], beta: float | None) -> Tail:

@@ -9,6 +9,7 @@ import streamlit as st
 from specviz.i18n import _
 from specviz.timeline import Law, draft_law, number, shares
 from specviz.timeline.labels import quoted
+from specviz.timeline.laws import rest_names
 from specviz.ui import inputs, laws, state
 
 _AT = "laws_at"  # the place: its round and its trial, from 0, or None
@@ -46,7 +47,7 @@ def told() -> list[str]:
             round=at[0] + 1, place=at[1] + 1, alpha=number(law.beta or 0.0)
         )
     ]
-    if len(law.rows) > laws.MOST or law.tail.target_prob or law.tail.draft_prob:
+    if _joins(law):
         sentences.append(
             _(
                 "Tokens without a row stand together, those that p favours apart from those that q favours, so that "
@@ -54,6 +55,16 @@ def told() -> list[str]:
             )
         )
     return sentences
+
+
+def joined(now: laws.Laws) -> bool:
+    """Whether rows stand for several tokens: those of the place, or in a link and after an edit those named so."""
+    at = state.get(_AT)
+    return any(name in rest_names() for name in now.names) if at is None else _joins(_law(at))
+
+
+def _joins(law: Law) -> bool:
+    return bool(len(law.rows) > laws.MOST or law.tail.target_prob or law.tail.draft_prob)
 
 
 def _take(on_take: Callable[[], None]) -> None:

@@ -23,6 +23,7 @@ from tests.test_pages import HOSTILE, SHOWN_TAGS, Reader, html, page
 ROOT = Path(__file__).parents[2]
 GOLDEN = json.loads((ROOT / "tests" / "golden" / "golden.json").read_text())
 PAGE = "pages/acceptance.py"
+WARPED = ["off", "both", "only p", "only q"]
 
 
 def opened(found=None, **query):
@@ -45,10 +46,10 @@ def told(at, name):
 
 def table(at):
     """The table of tokens, by column; – is NaN."""
-    rows = re.findall(r"<tr><td class=\"sv-left\">(.*?)</td>(.*?)</tr>", html(at))
+    rows = re.findall(r"<tr><td class=\"sv-left\"><bdi>(.*?)</bdi></td>(.*?)</tr>", html(at))
     power = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
     cells = [
-        [c.replace("–", "nan").replace("×10", "e").translate(power) for c in re.findall(r"<td>(.*?)</td>", row)]
+        [c.replace("–", "nan").replace("×10", "e").translate(power) for c in re.findall(r"<bdi>(.*?)</bdi>", row)]
         for _, row in rows
     ]
     columns = ("p", "q", "accept", "residual", "accepted", "resampled", "emitted")
@@ -91,7 +92,7 @@ def test_the_formula_is_filled_in():
     assert sums.count("0.111") == 8
     assert r"+ \cdots = 1" in sums
     tiny = Laws(("A", "B"), (1.0, 1e-7), (1.0, 1e-7))
-    assert r"1.0 \cdot 10^{-7}" in opened(tiny).latex[0].value
+    assert r"1.00\cdot 10^{-7}" in opened(tiny).latex[0].value
 
 
 def test_a_token_stands_as_often_as_min_1_p_over_q_says():
@@ -199,6 +200,7 @@ def test_a_real_place_shows_its_recorded_overlap_and_says_how_the_others_stand()
     assert "sums to" not in text(again)
     preset(at, "exercise")
     assert at.selectbox(key="laws_at").value is None
+    assert list(at.button_group(key=state.WARP).options) == WARPED
     assert "there was" not in text(at)
 
 
@@ -341,7 +343,7 @@ def test_hostile_names_are_text(edited):
     edited(*((name[:24], 1.0, float(i)) for i, name in enumerate(HOSTILE)))
     at.run()
     assert not at.exception
-    assert Reader(html(at)).tags <= SHOWN_TAGS | {"h1"}
+    assert Reader(html(at)).tags <= SHOWN_TAGS | {"h1", "bdi"}
     for element in at.main:
         assert element.type not in ("markdown", "caption")
 
@@ -372,6 +374,23 @@ def test_a_warp_of_one_law_alone_says_what_it_did_to_alpha():
 
 def test_a_warp_that_is_off_changes_nothing():
     assert told(opened(wT="0.5", wk="1"), "α = Σ min(p, q)") == 0.8
+
+
+def test_rows_that_stand_for_many_tokens_are_not_warped():
+    joined = Laws(("A", "rest, p>q", "rest, p<q"), (0.5, 0.4, 0.1), (0.2, 0.1, 0.7))
+    for at in (
+        opened().selectbox(key="laws_at").set_value((0, 1)).run(),
+        opened(joined, warp="both", wT="0.5"),
+    ):
+        assert not at.exception
+        assert "needs each token by itself" in text(at)
+        assert list(at.button_group(key=state.WARP).options) == WARPED[:1]
+        assert at.slider(key=state.WARP_TEMPERATURE).disabled
+        assert "α goes from" not in text(at)
+    assert told(at, "α = Σ min(p, q)") == 0.4
+    own = opened(Laws(("A", "B", "C"), joined.p, joined.q), warp="both", wT="0.5")  # the control: tokens are warped
+    assert "α goes from 0.400" in text(own)
+    assert "needs each token by itself" not in text(own)
 
 
 # A browser

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from html import escape
-
 import numpy as np
 import pandas as pd
 import streamlit as st
 
-from specviz import exact, theory
+from specviz import exact, exercise, theory
 from specviz.figures.overlap import emitted_figure, overlap_figure, tidy
 from specviz.i18n import _
 from specviz.records import Sampling
@@ -16,9 +14,15 @@ from specviz.sampling import Floats
 from specviz.timeline import apart, number
 from specviz.ui import inputs, laws, places, question, shell, state
 from specviz.ui.laws import Laws
+from specviz.ui.tables import table_html
 
-LETTERS = Laws(("A", "B", "C", "D", "E"), (0.30, 0.35, 0.20, 0.10, 0.05), (0.50, 0.20, 0.15, 0.10, 0.05))  # notes, 9
-EXERCISE = Laws(("A", "B", "C"), (0.4, 0.5, 0.1), (0.6, 0.3, 0.1))  # notes, exercise 2
+
+def _lesson(written: exercise.Written) -> Laws:
+    round_, _remarks = written.read()
+    return Laws(round_.names, round_.target_probs, round_.draft_probs)
+
+
+LETTERS, EXERCISE = _lesson(exercise.NOTES), _lesson(exercise.EXERCISE_2)
 EQUAL = Laws(LETTERS.names, LETTERS.p, LETTERS.p)
 DISJOINT = Laws(("A", "B", "C", "D"), (0.6, 0.4, 0.0, 0.0), (0.0, 0.0, 0.5, 0.5))
 WARPS = ("off", "both", "target", "draft")
@@ -35,7 +39,7 @@ def show() -> None:
     with left:
         _presets()
         found = laws.edit(LETTERS, on_edit=places.leave)
-        settings, changed = _warp()
+        settings, changed = _warp(joined=found is not None and places.joined(found))
     with right:
         if found is None:
             question.note(_("There is no token. Add a row to the table, or take one of the examples above it."))
@@ -134,10 +138,17 @@ def _unwarp() -> None:
     inputs.take({state.WARP: "off", **at})
 
 
-def _warp() -> tuple[Sampling, str]:
-    """The settings, and whose law they change."""
+def _warp(*, joined: bool) -> tuple[Sampling, str]:
+    """The settings, and whose law they change. joined: rows stand for several tokens, whose sums no warp can change."""
     names = {"off": _("off"), "both": _("both"), "target": _("only p"), "draft": _("only q")}
-    changed = inputs.choice(state.WARP, _("Temperature, top-k, top-p"), WARPS, named=names.__getitem__)
+    if joined and st.session_state.get(state.WARP, "off") != "off":  # left there by laws without such rows
+        inputs.take({state.WARP: "off"})
+    offered = WARPS[:1] if joined else WARPS
+    changed = inputs.choice(state.WARP, _("Temperature, top-k, top-p"), offered, named=names.__getitem__)
+    if joined:
+        question.note(
+            _("Rows named “rest” stand for many tokens, and a temperature, top-k or top-p needs each token by itself.")
+        )
     off = changed == "off"  # they stay: an input that comes with its preset would be missing from the address
     temperature = inputs.slider(state.WARP_TEMPERATURE, _("Temperature"), 0.0, 2.0, 1.0, step=0.05, disabled=off)
     top_k = inputs.slider(state.WARP_TOP_K, _("top-k"), 1, laws.MOST, laws.MOST, disabled=off)
@@ -206,12 +217,7 @@ def _formula(shared: Floats, alpha: float) -> None:
 
 def _tex(value: float, digits: int | None) -> str:
     """digits: of all terms alike; None: as many as each needs."""
-    if digits is not None:
-        return f"{value:.{digits}f}"
-    if 0 < value < 1e-4:
-        mantissa, power = f"{value:.1e}".split("e")
-        return rf"{mantissa} \cdot 10^{{{int(power)}}}"
-    return number(value)
+    return question.tex(value) if digits is None else f"{value:.{digits}f}"
 
 
 def _frame(found: Laws, p: Floats, q: Floats, parts: exact.Parts) -> pd.DataFrame:
@@ -232,6 +238,7 @@ def _frame(found: Laws, p: Floats, q: Floats, parts: exact.Parts) -> pd.DataFram
 def _table(found: Laws, p: Floats, q: Floats, parts: exact.Parts) -> str:
     """Token by token. Names are escaped; – where the draft never gives the token, and where nothing is resampled."""
     heads = [
+        (_("token"), ""),
         ("p", _("Its probability by the target")),
         ("q", _("Its probability by the draft")),
         ("min(1, p/q)", _("The probability that it stands when it is drafted")),
@@ -240,7 +247,6 @@ def _table(found: Laws, p: Floats, q: Floats, parts: exact.Parts) -> str:
         (_("resampled"), _("How often the round gives it in place of a rejected one")),
         (_("emitted"), _("How often the round gives it: as often as p says")),
     ]
-    head = "".join(f'<th scope="col" title="{escape(told)}">{escape(name)}</th>' for name, told in heads)
     rejected = tidy(float(parts.resampled.sum())) > 0
     columns = [
         np.where(q > 0, parts.accept_prob, np.nan),
@@ -249,13 +255,8 @@ def _table(found: Laws, p: Floats, q: Floats, parts: exact.Parts) -> str:
         parts.resampled,
         parts.accepted + parts.resampled,
     ]
-    body = ""
-    for name, law, made in zip(found.shown, zip(p, q, strict=True), np.transpose(columns), strict=True):
-        numbers = [*map(number, law), *(number(tidy(float(value))) for value in made)]
-        cells = "".join(f"<td>{value}</td>" for value in numbers)
-        body += f'<tr><td class="sv-left">{escape(name)}</td>{cells}</tr>'
-    first = f'<th scope="col" class="sv-left">{escape(_("token"))}</th>'
-    return (
-        f'<div class="sv-table" role="region" aria-label="{escape(_("Token by token"))}" tabindex="0">'
-        f"<table><thead><tr>{first}{head}</tr></thead><tbody>{body}</tbody></table></div>"
-    )
+    rows = [
+        [name, *map(number, law), *(number(tidy(float(value))) for value in made)]
+        for name, law, made in zip(found.shown, zip(p, q, strict=True), np.transpose(columns), strict=True)
+    ]
+    return table_html(_("Token by token"), heads, rows)
