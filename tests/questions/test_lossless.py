@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import re
 import time
 from html.parser import HTMLParser
 from itertools import pairwise
@@ -18,9 +19,9 @@ from specviz.figures import bias as figures
 from specviz.figures.divergence import Path as Way
 from specviz.figures.divergence import divergence_figure
 from specviz.simulation import fit
-from specviz.ui import inputs, runs, state
+from specviz.ui import inputs, question, runs, state
 from specviz.ui.labs import lossless
-from specviz.ui.labs.lossless import given, rules, sampled, words
+from specviz.ui.labs.lossless import drafts, exercise, given, mismatch, rules, sampled, words
 from tests.test_pages import HOSTILE, PATIENCE_S, SHOWN_TAGS, Reader, html, page
 
 GOLDEN = json.loads((Path(__file__).parents[1] / "golden" / "golden.json").read_text(encoding="utf-8"))
@@ -149,11 +150,113 @@ def test_a_biased_rule_in_the_place_of_the_exact_one_would_be_told(monkeypatch):
         sampled.at_once.cache_clear()
 
 
-def test_the_exact_rule_stays_at_zero_while_the_draft_gets_worse():
-    for worst in ("uniform", "p upside down"):
-        at = lab("Worse drafts", worst=worst, worse="1.0")
-        stays = said(at).split("the exact rule stays at ")[1].split(".", 1)
-        assert stays[0] == "0" or "×10⁻¹" in stays[0] + "." + stays[1][:8]
+NOTHING = r"(0|[\d.]+×10⁻¹[⁰¹²³⁴⁵⁶⁷⁸⁹])\.(?!\d)"  # 0 or the rounding of doubles at the end of a sentence
+
+
+def stays(worst):
+    """What the exact rule is said to stay at; None where that is more than rounding."""
+    found = re.search(rf"the exact rule stays at {NOTHING}", said(lab(**worst)))
+    return found and found[1]
+
+
+@pytest.mark.parametrize("worst", ["uniform", "p upside down"])
+def test_the_exact_rule_stays_at_zero_while_the_draft_gets_worse(worst, monkeypatch):
+    query = {"part": "Worse drafts", "worst": worst, "worse": "1.0"}
+    assert stays(query)
+    monkeypatch.setattr(exact.position, "residual", lambda p, _q: p)  # the control: a rule that is not exact
+    drafts._over.cache_clear()
+    try:
+        assert not stays(query)
+    finally:
+        drafts._over.cache_clear()
+
+
+@pytest.mark.parametrize(("c", "k"), [(10, 3), (2.5, 8)])
+def test_a_hopeless_draft_costs_its_passes(c, k):
+    told = said(lab("Worse drafts", c=str(c), K=str(k)))
+    assert f"gives c/(c+K) = {timeline.number(c / (c + k))}× at c = {c} and K = {k}" in told
+    assert "The notes (exercise 5) say → 1×." in told
+
+
+@pytest.mark.parametrize("query", [{}, {"of": "at random", "V": "20", "lawseed": "4"}, {"of": "disjoint laws"}])
+def test_a_sampled_draft_with_a_greedy_target_is_exact(query, monkeypatch):
+    found = rf"greedy target: the emitted law is off by a TV of {NOTHING} The notes \(10\) say"
+    assert re.search(found, said(lab(**query)))
+    monkeypatch.setattr(exact.position, "residual", lambda _p, q: q)  # the control
+    assert not re.search(found, said(lab(**query)))
+
+
+@pytest.mark.parametrize(
+    ("rings", "missed", "agrees", "told"),
+    [
+        (False, False, True, "As the answer says"),
+        (True, False, True, "one seed in a hundred rings falsely"),
+        (False, True, True, "does not see the first token unseen"),
+        (True, True, True, "it does not see the first token unseen"),
+        (False, False, False, "the rule is broken"),
+    ],
+)
+def test_exercise_six_tells_a_false_alarm_from_a_miss(rings, missed, agrees, told):
+    said_ = exercise._told(rings=rings, missed=missed, agrees=agrees)
+    assert told in said_
+    assert ("one seed in a hundred" in said_.replace("\n", " ")) == rings
+
+
+def test_a_broken_rule_that_is_not_seen_is_no_false_alarm(monkeypatch):
+    monkeypatch.setattr(exercise.sampled, "judged", lambda *_args: (fit.Fit(1.0, 10, 0.5, False), "nothing seen"))
+    told = said(lab("Exercise 6"))
+    assert "does not see the first token unseen" in told
+    assert "rings falsely" not in told
+
+
+def test_the_files_of_the_sampled_figures_hold_what_they_plot():
+    seen = sampled.at_once(sampled.Asked(*given._CHOSEN["letters"], 3, 5_000, ("exact", "always_accept"), 0))
+    frame = sampled.frame(seen)
+    assert list(frame.columns) == ["rule", "tokens", "kl"]
+    for rule, one in seen.items():
+        assert list(frame[frame.rule == rule][["tokens", "kl"]].itertuples(index=False, name=None)) == list(one.points)
+
+
+@pytest.mark.parametrize("part", ["Sampled", "Exercise 6"])
+def test_the_figure_of_a_sampled_part_saves_its_points(part, monkeypatch):
+    saved = []
+    monkeypatch.setattr(question, "figure", lambda _drawn, *, frame, **_more: saved.append(frame()))
+    lab(part)
+    assert [list(frame.columns) for frame in saved] == [["rule", "tokens", "kl"]]
+
+
+def test_the_formula_of_expected_tokens_is_filled_in():
+    shown = lab("Sampled", K="5").latex[0].value
+    assert rf"\frac{{1-0.800^{{5+1}}}}{{1-0.800}} = {timeline.number(theory.expected_tokens(0.8, 5), 4)}" in shown
+    assert "5+1 = 6.000" in lab("Sampled", of="equal laws", K="5").latex[0].value
+
+
+def test_no_formula_counts_samples_where_one_token_gives_the_rule_away():
+    at = lab("Broken rules", of="disjoint laws", rule="always accept")
+    assert rows(at)["always accept"][-2] == "1"
+    assert not at.latex
+    assert lab("Broken rules", rule="always accept").latex  # the control: every token is possible
+
+
+def test_every_rule_is_told_in_a_sentence():
+    assert all(words.rule_told(rule).endswith(".") for rule in words.RULES)
+    assert len({words.rule_told(rule) for rule in words.RULES}) == len({words.rule_name(r) for r in words.RULES}) == 7
+
+
+def test_no_warp_is_taken_of_rows_that_stand_for_many_tokens():
+    at = lab("Mismatch", of="a place of the last run")
+    letters = lab("Mismatch")
+    assert "a warp needs each token by itself" in said(at)
+    assert "a warp needs each token by itself" not in said(letters)
+    assert at.latex[0].value == letters.latex[0].value
+
+
+def test_it_is_not_said_that_the_bias_vanishes_only_at_temperature_one():
+    laws = given.TwoLaws(("A", "B"), (0.6, 0.4), (1.0, 0.0))  # no temperature changes this q
+    emitted = exact.judged_law(mismatch.drafted(laws, 0.5, None), laws.p, laws.q)
+    assert theory.total_variation(emitted, laws.p) == 0
+    assert "there the bias vanishes" in said(lab("Mismatch"))
+    assert "only there" not in said(lab("Mismatch"))
 
 
 def test_short_numbers_let_an_impossible_token_pass_when_r_may_equal_the_ratio():
@@ -187,7 +290,7 @@ def test_every_part_answers_for_every_law(laws):
     for part, at in parts(of=laws):
         assert not at.error, part
         assert len(at.get("plotly_chart")) >= 1
-        assert Reader(html(at)).tags <= SHOWN_TAGS | {"h1"}
+        assert Reader(html(at)).tags <= SHOWN_TAGS | {"h1", "bdi"}
 
 
 EXTREMES = [
@@ -245,7 +348,7 @@ def test_tokens_of_a_run_are_shown_as_text(monkeypatch):
     monkeypatch.setattr(inputs, "last_run", lambda: runs.Shown("x", hostile))
     for part in ("Exact", "Broken rules", "Rounding"):
         at = lab(part, of="a place of the last run")
-        assert Reader(html(at)).tags <= SHOWN_TAGS | {"h1"}
+        assert Reader(html(at)).tags <= SHOWN_TAGS | {"h1", "bdi"}
         charts = "".join(chart.proto.spec for chart in at.get("plotly_chart"))
         assert "<img" not in charts
         assert not [m.value for m in at.markdown if "onerror" in m.value]
@@ -309,6 +412,28 @@ def test_a_cancelled_job_keeps_what_it_played():
     assert "Cancelled" in said(at)
 
 
+def test_a_cancelled_job_of_rules_judges_only_what_it_finished():
+    at = lab("Broken rules", n="10,000,000")
+    at.button(key=f"{state.PROOF_RULES_JOB}_start").click().run()
+    job = at.session_state[state.PROOF_RULES_JOB]
+    while job.value is None:
+        time.sleep(0.01)
+    job.stop()
+    shown = rows(ended(at, state.PROOF_RULES_JOB))
+    n = job.value["exact"].n_rounds
+    assert n < 10**7
+    assert shown["exact rule"][-1] == f"stopped at {n:,}, not judged"
+    assert shown["argmax decides"][-1] == "not drawn"
+    assert "Cancelled" in said(at)
+
+
+def test_a_rule_is_judged_when_all_its_samples_are_drawn():
+    asked = rules.Asked(*given._CHOSEN["letters"], 5000, 0.5, 1, ("always_accept",))
+    first, *_between, last = (seen["always_accept"] for _progress, seen in rules.steps(asked))
+    assert rules._verdict(first, asked.n, asked.p) == f"stopped at {first.n_rounds:,}, not judged"
+    assert rules._verdict(last, asked.n, asked.p).startswith("seen")
+
+
 def test_the_rules_grow_side_by_side():
     asked = sampled.Asked(*given._CHOSEN["letters"], 3, 5000, ("exact", "always_accept"), 1)
     steps = list(sampled.steps(asked))
@@ -318,7 +443,7 @@ def test_the_rules_grow_side_by_side():
         assert seen["exact"].tally.n_rounds == seen["always_accept"].tally.n_rounds
     samples = list(rules.steps(rules.Asked(*given._CHOSEN["letters"], 500, 0.5, 1, words.RULES)))
     assert samples[-1][0] == 1
-    assert {rule: counts.sum() for rule, counts in samples[-1][1].items()}["exact"] == 500
+    assert {rule: tally.n_rounds for rule, tally in samples[-1][1].items()} == dict.fromkeys(words.RULES, 500)
 
 
 # The figures' data

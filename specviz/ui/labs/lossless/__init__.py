@@ -75,6 +75,6 @@ def _try_this(part: str) -> str:
         "drafts": _(
             "Mix in p upside down: a draft that believes the reverse of the target. The exact rule stays at 0."
         ),
-        "mismatch": _("Set the temperature to 1 and top-k to all tokens: only there does the bias vanish."),
+        "mismatch": _("Set the temperature to 1 and top-k to all tokens: there the bias vanishes."),
         "rounding": _("Take disjoint laws: with r ≤ p/q a token of p = 0 passes once in 256 draws, since r can be 0."),
     }[part]

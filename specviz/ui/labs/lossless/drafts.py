@@ -22,6 +22,7 @@ def show(left: Any, right: Any) -> None:
     with left:
         laws = given.ask()
         k = inputs.draft_length(3)
+        c = float(inputs.cost_ratio())
         worst = cast(
             exact.Worst, inputs.choice(state.PROOF_WORST, _("Mixed in"), ["upside_down", "uniform"], named=_name)
         )
@@ -31,6 +32,7 @@ def show(left: Any, right: Any) -> None:
     grown = sum(values[-1] > values[0] + 1e-12 for rule, values in over.items() if rule != "exact")
     draft = exact.worse_draft(laws.p, laws.q, share, worst)
     alpha = float(theory.alpha(laws.p, draft))
+    numbers = {"speed": number(theory.speedup(0.0, c, k)), "k": k, "c": question.given(c)}
     mean = theory.expected_tokens(alpha, k)
     with right:
         question.answer(
@@ -43,9 +45,9 @@ def show(left: Any, right: Any) -> None:
         )
         question.formula(
             r"q' = (1-s)\,q + s\,w,\quad s = "
-            + words.tex(share)
+            + question.tex(share)
             + r",\quad \alpha = \sum_x \min(p, q') = "
-            + words.tex(alpha)
+            + question.tex(alpha)
         )
         lines = [
             Line(words.rule_name(r), i, over[r])
@@ -74,6 +76,12 @@ def show(left: Any, right: Any) -> None:
                 "only the share of bonus tokens changes."
             ).format(k=k, rule=words.rule_name("argmax_verification"))
         )
+        question.note(
+            _(
+                "A hopeless draft, α = 0, gives c/(c+K) = {speed}× at c = {c} and K = {k}: below 1, for its K passes "
+                "are still paid. The notes (exercise 5) say → 1×."
+            ).format(**numbers)
+        )
 
 
 def _name(worst: str) -> str:
@@ -81,11 +89,11 @@ def _name(worst: str) -> str:
 
 
 @lru_cache(maxsize=256)
-def _over(laws: given.Given, rule: str, k: int, worst: exact.Worst) -> tuple[float, ...]:
+def _over(laws: given.TwoLaws, rule: str, k: int, worst: exact.Worst) -> tuple[float, ...]:
     return tuple(_variation(laws, rule, k, worst, share) for share in _SHARES)
 
 
-def _variation(laws: given.Given, rule: str, k: int, worst: exact.Worst, share: float) -> float:
+def _variation(laws: given.TwoLaws, rule: str, k: int, worst: exact.Worst, share: float) -> float:
     """NaN where the rule emits nothing."""
     draft = exact.worse_draft(laws.p, laws.q, share, worst)
     counts = exact.round_counts(laws.p, draft, k, rule)

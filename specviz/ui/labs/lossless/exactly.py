@@ -11,13 +11,14 @@ import pandas as pd
 import streamlit as st
 
 import specviz as sv
-from specviz import exact, timeline
+from specviz import exact, theory, timeline
 from specviz.figures import style
 from specviz.figures.bias import Line, emitted_figure, lines_figure
 from specviz.i18n import _
-from specviz.timeline import number
+from specviz.timeline import number, signed
 from specviz.ui import inputs, question, shell, state
 from specviz.ui.labs.lossless import given, words
+from specviz.ui.tables import table_html
 
 _KS = range(1, 6)
 _TOKENS = 3  # of the toy pair whose texts are enumerated
@@ -42,10 +43,10 @@ def show(left: Any, right: Any) -> None:
             else _("No: over {n} tokens the largest difference is {worst}, over whole texts the TV is {farthest}.")
         )
         question.answer(verdict.format(n=len(laws.p), worst=number(worst), farthest=number(farthest)))
-        beta = words.tex(laws.alpha)
+        beta = question.tex(laws.alpha)
         question.formula(
             r"P(x) = \min(p, q) + (1-\beta)\,\frac{\max(0,\,p-q)}{1-\beta} = p(x),\quad \beta = "
-            rf"{beta},\quad \max_x |P(x) - p(x)| = {words.tex(worst)}"
+            rf"{beta},\quad \max_x |P(x) - p(x)| = {question.tex(worst)}"
         )
         one, texts = st.columns(2, gap="medium")
         with one:
@@ -76,15 +77,14 @@ def show(left: Any, right: Any) -> None:
                 frame=lambda: pd.DataFrame({"K": list(_KS)} | over_k),
             )
         _greedy(toy)
+        _greedy_target(laws)
         with st.expander(_("The vectors, in numbers")):
-            words.table(
-                _("p, q and the emitted law by token"),
-                [_("token"), "p", "q", _("emitted"), _("difference")],
-                [
-                    [timeline.label(i, name), f"{p:.6g}", f"{q:.6g}", f"{e:.6g}", number(e - p)]
-                    for i, (name, p, q, e) in enumerate(zip(laws.names, laws.p, laws.q, emitted.tolist(), strict=True))
-                ],
-            )
+            rows = [
+                [timeline.label(i, name), f"{p:.6g}", f"{q:.6g}", f"{e:.6g}", signed(e - p)]
+                for i, (name, p, q, e) in enumerate(zip(laws.names, laws.p, laws.q, emitted.tolist(), strict=True))
+            ]
+            heads = [_("token"), "p", "q", _("emitted"), _("difference")]
+            st.html(table_html(_("p, q and the emitted law by token"), heads, rows, scrolls=True))
             question.note(
                 _(
                     "Texts: a toy pair over {n} tokens, laws by the last two of them; {texts} texts, round by round."
@@ -92,7 +92,7 @@ def show(left: Any, right: Any) -> None:
             )
 
 
-def _vectors(laws: given.Given, emitted: Any) -> pd.DataFrame:
+def _vectors(laws: given.TwoLaws, emitted: Any) -> pd.DataFrame:
     return pd.DataFrame(
         {"token": laws.names, "p": laws.p, "q": laws.q, "emitted": emitted, "difference": emitted - laws.p}
     )
@@ -145,6 +145,19 @@ def _greedy(seed: int) -> None:
     st.html(
         f'<div class="sv-table" role="region" aria-label="{escape(_("Two greedy chains"))}" tabindex="0">'
         f"<table><tbody>{body}</tbody></table></div>"
+    )
+
+
+def _greedy_target(laws: given.TwoLaws) -> None:
+    """A draft that samples beside a target that takes its best token."""
+    p = given.one_hot(laws.p)
+    variation = float(theory.total_variation(exact.emitted_law(p, laws.q), p))
+    question.note(
+        _(
+            "A sampled draft with a greedy target: the emitted law is off by a TV of {tv}. The notes (10) say that "
+            "this breaks exactness. In the general rule it does not: p is one-hot, a draft stands exactly when it is "
+            "the target's argmax."
+        ).format(tv=number(variation))
     )
 
 

@@ -8,7 +8,7 @@ from html import escape
 
 import streamlit as st
 
-from specviz import exact, theory, timeline
+from specviz import exact, exercise, theory, timeline
 from specviz.i18n import _
 from specviz.timeline.labels import quoted
 from specviz.ui import inputs, state
@@ -16,9 +16,15 @@ from specviz.ui import inputs, state
 MOST = 12  # rows of a real position
 LARGEST = 50  # tokens of random laws
 
+
+def _lesson(written: exercise.Written) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    round_, _remarks = written.read()
+    return round_.target_probs, round_.draft_probs
+
+
 _CHOSEN: Mapping[str, tuple[tuple[float, ...], tuple[float, ...]]] = {  # p, q
-    "letters": ((0.30, 0.35, 0.20, 0.10, 0.05), (0.50, 0.20, 0.15, 0.10, 0.05)),
-    "exercise2": ((0.4, 0.5, 0.1), (0.6, 0.3, 0.1)),
+    "letters": _lesson(exercise.NOTES),
+    "exercise2": _lesson(exercise.EXERCISE_2),
     "equal": ((0.4, 0.3, 0.2, 0.1), (0.4, 0.3, 0.2, 0.1)),
     "disjoint": ((0.6, 0.4, 0.0, 0.0), (0.0, 0.0, 0.7, 0.3)),
     "one": ((1.0,), (1.0,)),
@@ -26,7 +32,7 @@ _CHOSEN: Mapping[str, tuple[tuple[float, ...], tuple[float, ...]]] = {  # p, q
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class TwoLaws:
     """Names of the tokens, which may hold whatever a token holds, and both laws.
 
     joined: whether a row stands for several tokens, since the record does not list them.
@@ -48,7 +54,7 @@ class Given:
         return tuple(rule for rule in exact.RULES if rule not in needy)
 
 
-def ask() -> Given:
+def ask() -> TwoLaws:
     """The inputs, and the laws that they give."""
     kinds = ["letters", "random", "run", *(kind for kind in _CHOSEN if kind != "letters")]
     kind = inputs.pick(state.PROOF_LAWS, _("Laws p and q"), kinds, named=_name)
@@ -56,13 +62,23 @@ def ask() -> Given:
         return _random()
     if kind == "run" and (found := _real()) is not None:
         return found
-    p, q = _CHOSEN.get(kind, _CHOSEN["letters"])
-    return Given(letters(len(p)), p, q)
+    return chosen(kind if kind in _CHOSEN else "letters")
 
 
-def random(seed: int, size: int, concentration: float = 1.0) -> Given:
+def chosen(kind: str) -> TwoLaws:
+    p, q = _CHOSEN[kind]
+    return TwoLaws(letters(len(p)), p, q)
+
+
+def random(seed: int, size: int, concentration: float = 1.0) -> TwoLaws:
     p, q = exact.random_laws(seed, size, concentration)
-    return Given(letters(size), tuple(p.tolist()), tuple(q.tolist()))
+    return TwoLaws(letters(size), tuple(p.tolist()), tuple(q.tolist()))
+
+
+def one_hot(law: tuple[float, ...]) -> tuple[float, ...]:
+    """The law at temperature 0."""
+    best = law.index(max(law))
+    return tuple(float(i == best) for i in range(len(law)))
 
 
 def letters(size: int) -> tuple[str, ...]:
@@ -86,7 +102,7 @@ def _name(kind: str) -> str:
     }[kind]
 
 
-def _random() -> Given:
+def _random() -> TwoLaws:
     size = int(inputs.slider(state.PROOF_SIZE, _("Tokens V"), 2, LARGEST, 10))
     told = _("Small: few likely tokens. Great: nearly uniform.")
     label = _("Concentration")
@@ -94,14 +110,13 @@ def _random() -> Given:
     return random(seed(), size, float(concentration))
 
 
-def _real() -> Given | None:
+def _real() -> TwoLaws | None:
     """A drafted place of the run on the stage; tokens without a row of their own stand together, so that β is kept."""
     nodes = [(r, i) for r in inputs.last_run().trace.rounds for i in range(len(r.nodes))]
     if not nodes:
         st.html(f'<p class="sv-told">{_("The last run drafted nothing: the five letters instead.")}</p>')
         return None
-    held = {state.PROOF_PLACE: st.session_state.get(state.PROOF_PLACE, 1)}
-    if held[state.PROOF_PLACE] > len(nodes):  # left there by a longer run
+    if st.session_state.get(state.PROOF_PLACE, 1) > len(nodes):  # left there by a longer run
         inputs.take({state.PROOF_PLACE: len(nodes)})
     state.get(state.KEPT)[state.PROOF_PLACE] = min(state.get(state.KEPT).get(state.PROOF_PLACE, 1), len(nodes))
     place = int(inputs.number(state.PROOF_PLACE, _("Drafted place"), 1, max(2, len(nodes)), 1, step=1))
@@ -119,4 +134,4 @@ def _real() -> Given | None:
     p, q = [row.target_prob for row in rows], [row.draft_prob for row in rows]
     names = tuple(row.name for row in rows)
     target, draft = (tuple(theory.normalised(weights).probs.tolist()) for weights in (p, q))
-    return Given(names, target, draft, joined=len(rows) != len(law.rows) or tail_mass > 0)
+    return TwoLaws(names, target, draft, joined=len(rows) != len(law.rows) or tail_mass > 0)

@@ -24,6 +24,9 @@ _RULE = "mismatched_temperature"
 def show(left: Any, right: Any) -> None:
     with left:
         laws = given.ask()
+        if laws.joined:
+            laws = given.chosen("letters")
+            question.note(words.no_warp_of_joined())
         size = len(laws.p)
         temperature = float(
             inputs.slider(state.PROOF_TEMPERATURE, _("Temperature of the draft"), 0.0, 2.0, 0.5, step=0.05)
@@ -55,7 +58,7 @@ def show(left: Any, right: Any) -> None:
         )
         question.formula(
             rf"q_T(x) \propto q(x)^{{1/{question.given(temperature)}}},\quad P(x) = q_T \min(1, \tfrac pq) + "
-            r"\Big(1-\textstyle\sum q_T \min(1, \tfrac pq)\Big)\, p_r(x),\quad \mathrm{TV}(P, p) = " + words.tex(at)
+            r"\Big(1-\textstyle\sum q_T \min(1, \tfrac pq)\Big)\, p_r(x),\quad \mathrm{TV}(P, p) = " + question.tex(at)
         )
         one, other = st.columns(2, gap="medium")
         with one:
@@ -92,11 +95,9 @@ def show(left: Any, right: Any) -> None:
         question.note(
             _("Any draft is exact, as long as the q of the ratio and of the residual is the law that it drew from.")
         )
-        if laws.joined:
-            question.note(_("Here the tokens that the record does not list count as one or two tokens."))
 
 
-def drafted(laws: given.Given, temperature: float, top_k: int | None) -> Floats:
+def drafted(laws: given.TwoLaws, temperature: float, top_k: int | None) -> Floats:
     with np.errstate(divide="ignore"):  # log 0 = -inf: still a token that cannot come
         return warp(np.log(laws.q), Sampling(temperature=temperature, top_k=top_k))
 

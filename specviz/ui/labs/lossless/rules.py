@@ -9,17 +9,19 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import streamlit as st
 
 from specviz import exact, theory, timeline
 from specviz.figures.bias import bias_figure
 from specviz.i18n import _
 from specviz.sampling import Floats
 from specviz.simulation import fit
-from specviz.simulation.laws import Integers, tallies
-from specviz.timeline import number
+from specviz.simulation.laws import Tally, tallies
+from specviz.timeline import number, signed
 from specviz.ui import inputs, jobs, question, shell, state
 from specviz.ui.labs.lossless import given, words
 from specviz.ui.labs.lossless.sampled import COUNTS
+from specviz.ui.tables import table_html
 
 _AT_ONCE = 10_000  # samples of each rule that need no button
 
@@ -75,14 +77,14 @@ def show(left: Any, right: Any) -> None:
                 none=number(found[0].variation(laws.p)),
             )
         )
-        seen, n_seen = _samples(asked)
-        _table(laws, found, seen, n_seen, k)
+        seen, n_asked = _samples(asked)
+        _table(laws, found, seen, n_asked, k)
         _one(laws, next((b for b in found if b.rule == rule), found[1]))
         if laws.joined:
             question.note(words.needs_all_tokens())
 
 
-def bias(laws: given.Given, rule: str, k: int, temperature: float) -> Bias:
+def bias(laws: given.TwoLaws, rule: str, k: int, temperature: float) -> Bias:
     if not exact.round_counts(laws.p, laws.q, k, rule, draft_temperature=temperature).sum() > 0 or (
         rule == "drop_without_resampling" and laws.alpha == 0
     ):
@@ -92,25 +94,25 @@ def bias(laws: given.Given, rule: str, k: int, temperature: float) -> Bias:
     return Bias(rule, emitted, float(theory.total_variation(text, laws.p)), fit.samples_needed(emitted, laws.p))
 
 
-def steps(asked: Asked) -> Iterator[tuple[float, dict[str, Integers]]]:
+def steps(asked: Asked) -> Iterator[tuple[float, dict[str, Tally]]]:
     """One token per round of K = 1: what leaves the first drafted position."""
-    seen: dict[str, Integers] = {}
+    seen: dict[str, Tally] = {}
     for i, rule in enumerate(asked.rules):
         for tally in tallies(
             asked.p, asked.q, 1, asked.n, seed=asked.seed, rule=rule, draft_temperature=asked.temperature
         ):
-            seen = seen | {rule: tally.first_counts}
+            seen = seen | {rule: tally}
             yield (i + tally.n_rounds / asked.n) / len(asked.rules), seen
 
 
 @lru_cache(maxsize=32)
-def at_once(asked: Asked) -> dict[str, Integers]:
+def at_once(asked: Asked) -> dict[str, Tally]:
     *_before, (_progress, seen) = steps(asked)
     return seen
 
 
-def _samples(asked: Asked) -> tuple[dict[str, Integers], int]:
-    """The samples to show, and how many of each rule."""
+def _samples(asked: Asked) -> tuple[dict[str, Tally], int]:
+    """The samples to show, and how many of each rule were asked for: a job that was cancelled or broke has fewer."""
     if asked.n <= _AT_ONCE:
         return at_once(asked), asked.n
     label = _("Draw {n} of each").format(n=f"{asked.n:,}")
@@ -121,8 +123,8 @@ def _samples(asked: Asked) -> tuple[dict[str, Integers], int]:
     return at_once(first), _AT_ONCE
 
 
-def _table(laws: given.Given, found: list[Bias], seen: dict[str, Integers], n: int, k: int) -> None:
-    rows = [_row(laws, b, seen.get(b.rule)) for b in found]
+def _table(laws: given.TwoLaws, found: list[Bias], seen: dict[str, Tally], n: int, k: int) -> None:
+    rows = [_row(laws, b, seen.get(b.rule), n) for b in found]
     heads = [
         _("rule"),
         _("TV"),
@@ -133,7 +135,7 @@ def _table(laws: given.Given, found: list[Bias], seen: dict[str, Integers], n: i
         _("samples needed"),
         _("in {n} samples").format(n=f"{n:,}"),
     ]
-    words.table(_("The rules, their bias, and whether samples show it"), heads, rows, bold=0)
+    st.html(table_html(_("The rules, their bias, and whether samples show it"), heads, rows, bold=0))
     question.note(
         _(
             "TV = ½ Σ |emitted − p| and KL: at a drafted position; a text has bonus tokens too (K = {k}). "
@@ -142,14 +144,14 @@ def _table(laws: given.Given, found: list[Bias], seen: dict[str, Integers], n: i
     )
 
 
-def _row(laws: given.Given, b: Bias, counts: Integers | None) -> list[str]:
+def _row(laws: given.TwoLaws, b: Bias, tally: Tally | None, n: int) -> list[str]:
     name = words.rule_name(b.rule)
     if b.emitted is None:
         return [name, "–", "–", "–", "–", "–", "–", _("never emits a token")]
     gains = b.emitted - np.array(laws.p)
     up, down = int(gains.argmax()), int(gains.argmin())
     told = [
-        f"{timeline.label(i, laws.names[i], 14)} {words.signed(float(gains[i]))}" if abs(gains[i]) > 1e-13 else "–"
+        f"{timeline.label(i, laws.names[i], 14)} {signed(float(gains[i]))}" if abs(gains[i]) > 1e-13 else "–"
         for i in (up, down)
     ]
     return [
@@ -159,21 +161,24 @@ def _row(laws: given.Given, b: Bias, counts: Integers | None) -> list[str]:
         number(b.divergence(laws.p)),
         *told,
         words.count(b.needed),
-        _verdict(counts, laws.p),
+        _verdict(tally, n, laws.p),
     ]
 
 
-def _verdict(counts: Integers | None, p: tuple[float, ...]) -> str:
-    if counts is None or not counts.sum():
+def _verdict(tally: Tally | None, n: int, p: tuple[float, ...]) -> str:
+    """Only of a rule whose samples are all drawn: a test that stops when somebody looks has another level."""
+    if tally is None or not tally.first_counts.sum():
         return _("not drawn")
-    found = fit.chi_square(counts, p)
+    if tally.n_rounds < n:
+        return _("stopped at {n}, not judged").format(n=f"{tally.n_rounds:,}")
+    found = fit.chi_square(tally.first_counts, p)
     if found.impossible:
         return _("seen: p never gives it")
     said = _("seen, p-value {p}") if found.p_value < fit.LEVEL else _("not seen, p-value {p}")
     return said.format(p=words.p_value(found.p_value))
 
 
-def _one(laws: given.Given, b: Bias) -> None:
+def _one(laws: given.TwoLaws, b: Bias) -> None:
     if b.emitted is None:
         question.note(_("This rule never emits a token here: the two laws share none, so every draft is dropped."))
         return
@@ -196,11 +201,20 @@ def _one(laws: given.Given, b: Bias) -> None:
         ),
     )
     question.note(words.rule_told(b.rule))
+    _needed_formula(laws, b, b.emitted)
+
+
+def _needed_formula(laws: given.TwoLaws, b: Bias, emitted: Floats) -> None:
+    """The samples needed, as the table counts them. None where the bias is rounding, or p rules an emitted token out:
+    there the test needs no power, only that token."""
     support = [i for i, prob in enumerate(laws.p) if prob > 0]
-    weight = float(sum((b.emitted[i] - laws.p[i]) ** 2 / laws.p[i] for i in support))
+    if any(e > 0 for e, prob in zip(emitted.tolist(), laws.p, strict=True) if prob == 0):
+        return
+    weight = float(sum((emitted[i] - laws.p[i]) ** 2 / laws.p[i] for i in support))
     if weight > 1e-24 and len(support) > 1 and b.needed < float("inf"):
         shift = fit.noncentrality(len(support))
         question.formula(
-            rf"n \approx \frac{{\lambda}}{{\sum_x (e-p)^2/p}} = \frac{{{words.tex(shift)}}}{{{words.tex(weight)}}} = "
-            rf"{words.tex(shift / weight)},\quad 1 - F_{{\chi'^2_{{{len(support) - 1}}}(\lambda)}}(x_{{1\%}}) = 99\%"
+            rf"n \approx \frac{{\lambda}}{{\sum_x (e-p)^2/p}} = "
+            rf"\frac{{{question.tex(shift)}}}{{{question.tex(weight)}}} = {question.tex(shift / weight)},"
+            rf"\quad 1 - F_{{\chi'^2_{{{len(support) - 1}}}(\lambda)}}(x_{{1\%}}) = 99\%"
         )

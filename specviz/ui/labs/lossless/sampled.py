@@ -123,7 +123,8 @@ def _results(asked: Asked, seen: dict[str, Seen], *, n_coming: int = 0) -> None:
         if found.p_value >= fit.LEVEL
         else _("At {n} rounds the test rings for the exact rule too (p-value {p}; “{rule}” {q}): one seed in 100 does.")
     )
-    mean = theory.expected_tokens(theory.alpha(asked.p, asked.q), asked.draft_length)
+    alpha = float(theory.alpha(asked.p, asked.q))
+    mean = theory.expected_tokens(alpha, asked.draft_length)
     size = sum(prob > 0 for prob in asked.p)
     kl = fit.divergence(tally.counts, asked.p)
     question.answer(
@@ -151,9 +152,9 @@ def _results(asked: Asked, seen: dict[str, Seen], *, n_coming: int = 0) -> None:
     )
     question.formula(
         r"\chi^2 = \sum_x \frac{(O_x - n p_x)^2}{n p_x} = "
-        rf"{words.tex(found.statistic)},\quad \overline{{\mathrm{{KL}}}} = \frac{{V-1}}{{2n}} = "
+        rf"{question.tex(found.statistic)},\quad \overline{{\mathrm{{KL}}}} = \frac{{V-1}}{{2n}} = "
         rf"\frac{{{size - 1}}}{{2\cdot {tally.n_tokens}}},\quad "
-        rf"E[N] = \frac{{1-\alpha^{{K+1}}}}{{1-\alpha}} = {words.tex(mean)}"
+        rf"E[N] = {words.expected_tokens(alpha, asked.draft_length)}"
     )
     own = _own_law(asked, beside)
     paths = [
@@ -171,15 +172,19 @@ def _results(asked: Asked, seen: dict[str, Seen], *, n_coming: int = 0) -> None:
             n=f"{tally.n_tokens:,}",
             other=number(fit.divergence(other.counts, asked.p)),
         ),
-        frame=lambda: pd.DataFrame(
-            [(rule, n, kl) for rule, path in seen.items() for n, kl in path.points], columns=["rule", "tokens", "kl"]
-        ),
+        frame=lambda: frame(seen),
     )
     question.note(
         _(
             "Every token of every round counts, the bonus too: over a text “{rule}” is off by a TV of {tv}, exactly."
         ).format(rule=words.rule_name(beside), tv=_total_variation(asked, beside))
     )
+
+
+def frame(seen: dict[str, Seen]) -> pd.DataFrame:
+    """The figure's points."""
+    points = [(rule, n, kl) for rule, path in seen.items() for n, kl in path.points]
+    return pd.DataFrame(points, columns=["rule", "tokens", "kl"])
 
 
 def _own_law(asked: Asked, rule: str) -> float:

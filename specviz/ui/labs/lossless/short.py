@@ -7,6 +7,7 @@ from typing import Any, cast
 
 import numpy as np
 import pandas as pd
+import streamlit as st
 
 from specviz import exact, theory
 from specviz.figures.bias import bias_figure
@@ -16,6 +17,7 @@ from specviz.simulation import fit
 from specviz.timeline import number
 from specviz.ui import inputs, question, shell, state
 from specviz.ui.labs.lossless import given, words
+from specviz.ui.tables import table_html
 
 _FORMATS = ("bfloat16", "float16", "float32")
 
@@ -52,28 +54,26 @@ def show(left: Any, right: Any) -> None:
         question.formula(
             r"\hat p = \mathrm{round}(p),\quad P(x) = \tilde q \min(1, \hat p/\hat q) + "
             r"\Big(1-\textstyle\sum \tilde q \min(1, \hat p/\hat q)\Big)\,\hat p_r(x),\quad "
-            rf"\mathrm{{TV}}(P, p) = {words.tex(variations[0])}"
+            rf"\mathrm{{TV}}(P, p) = {question.tex(variations[0])}"
         )
-        words.table(
-            _("What is rounded, and what the emitted law then is"),
+        heads = [
+            _("what is rounded"),
+            _("TV from p"),
+            _("KL from p"),
+            _("mass where p = 0"),
+            _("samples needed to see it"),
+        ]
+        rows = [
             [
-                _("what is rounded"),
-                _("TV from p"),
-                _("KL from p"),
-                _("mass where p = 0"),
-                _("samples needed to see it"),
-            ],
-            [
-                [
-                    case.told,
-                    number(variation),
-                    number(float(theory.kl_divergence(law, laws.p))),
-                    number(float(law[p == 0].sum())),
-                    words.count(fit.samples_needed(law, laws.p)),
-                ]
-                for case, law, variation in zip(cases, emitted, variations, strict=True)
-            ],
-        )
+                case.told,
+                number(variation),
+                number(float(theory.kl_divergence(law, laws.p))),
+                number(float(law[p == 0].sum())),
+                words.count(fit.samples_needed(law, laws.p)),
+            ]
+            for case, law, variation in zip(cases, emitted, variations, strict=True)
+        ]
+        st.html(table_html(_("What is rounded, and what the emitted law then is"), heads, rows))
         question.figure(
             bias_figure(
                 laws.names,
@@ -104,6 +104,6 @@ def _cases() -> list[_Case]:
     ]
 
 
-def _frame(laws: given.Given, cases: list[_Case], emitted: list[Floats]) -> pd.DataFrame:
+def _frame(laws: given.TwoLaws, cases: list[_Case], emitted: list[Floats]) -> pd.DataFrame:
     columns: dict[str, Any] = {"token": laws.names, "p": laws.p, "q": laws.q}
     return pd.DataFrame(columns | {case.told: law for case, law in zip(cases, emitted, strict=True)})

@@ -1,17 +1,13 @@
-"""Names of the rules, numbers in formulas, and tables: what all parts say alike."""
+"""The rules and their names, and numbers: what all parts say alike."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from html import escape
-
-import streamlit as st
-
-from specviz import exact
+from specviz import exact, theory
 from specviz.i18n import _
 from specviz.timeline import number
+from specviz.ui import question
 
-RULES = tuple(exact.RULES)
+RULES = exact.RULES
 
 
 def rule_name(rule: str) -> str:
@@ -42,10 +38,13 @@ def rule_told(rule: str) -> str:
     }[rule]
 
 
-def tex(value: float) -> str:
-    """A number for a formula."""
-    mantissa, _e, exponent = f"{value:.3g}".partition("e")
-    return rf"{mantissa}\cdot 10^{{{int(exponent)}}}" if exponent else mantissa
+def expected_tokens(alpha: float, draft_length: int) -> str:
+    """E[N] with its numbers, in KaTeX."""
+    mean = question.tex(theory.expected_tokens(alpha, draft_length), 4)
+    if 1 - alpha < 1e-12:  # the rounding of a sum
+        return f"{draft_length}+1 = {mean}"
+    rate = question.tex(alpha)
+    return rf"\frac{{1-\alpha^{{K+1}}}}{{1-\alpha}} = \frac{{1-{rate}^{{{draft_length}+1}}}}{{1-{rate}}} = {mean}"
 
 
 def count(value: float) -> str:
@@ -59,26 +58,13 @@ def needs_all_tokens() -> str:
     return _("The record joins the tokens that it does not list, and two of the rules need each token by itself.")
 
 
+def no_warp_of_joined() -> str:
+    return _(
+        "The record joins the tokens that it does not list, and a warp needs each token by itself: "
+        "the notes’ five letters instead."
+    )
+
+
 def p_value(value: float) -> str:
     """Below what a float can hold it is no 0."""
     return number(value, 2) if value > 0 else _("< 10⁻³⁰⁰")
-
-
-def signed(value: float) -> str:
-    return f"+{number(value)}" if value > 0 else number(value).replace("-", "−")
-
-
-def table(caption: str, heads: Sequence[str], rows: Sequence[Sequence[str]], *, left: int = 1, bold: int = -1) -> None:
-    """Text in rows; the first `left` columns are aligned left, one row may be the bold one. Every cell is escaped."""
-
-    def cells(row: Sequence[str], tag: str) -> str:
-        return "".join(
-            f'<{tag} class="{"sv-left" if i < left else ""}">{escape(cell)}</{tag}>' for i, cell in enumerate(row)
-        )
-
-    heavy = ' style="font-weight: 600"'
-    body = "".join(f"<tr{heavy if i == bold else ''}>{cells(row, 'td')}</tr>" for i, row in enumerate(rows))
-    st.html(
-        f'<div class="sv-table" role="region" aria-label="{escape(caption)}" tabindex="0" style="max-height: 24rem; '
-        f'overflow: auto"><table><thead><tr>{cells(heads, "th")}</tr></thead><tbody>{body}</tbody></table></div>'
-    )
