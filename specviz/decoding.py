@@ -115,7 +115,7 @@ class Run(Iterator[Round]):
         if seed is not None and not (is_whole(seed) and 0 <= seed < 2**63):
             raise ConfigError(f"seed must be a whole number from 0 to 2^63 - 1, or None, got {seed!r}")
         strings = tuple(stop) if isinstance(stop, Iterable) and not isinstance(stop, str) else (None,)
-        if not all(isinstance(s, str) and s for s in strings):
+        if not all(isinstance(s, str) and s and _is_unicode(s) for s in strings):
             raise ConfigError(f"stop must be a list of non-empty strings, got {stop!r}")
         if strings and pair.tokenizer is None:
             raise ConfigError("this pair has no tokenizer, so there is no text in which a stop string could be found")
@@ -283,11 +283,16 @@ def _bad_words(pair: Pair, sampling: Sampling) -> list[tuple[int, ...]]:
         raise ConfigError("this pair has no tokenizer, so bad words cannot be told apart")
     found = []
     for written in (form for word in sampling.bad_words for form in (word, f" {word}")):
-        ids = tuple(pair.tokenizer.encode_plain(written)) if pair.tokenizer else ()
+        ids = tuple(pair.tokenizer.encode_plain(written)) if pair.tokenizer and _is_unicode(written) else ()
         if not ids:
             raise ConfigError(f"bad_words: the tokenizer makes no token of {written!r}, so it cannot be kept out")
         found.append(ids)
     return found
+
+
+def _is_unicode(text: str) -> bool:
+    """Whether no half of a surrogate pair is in it."""
+    return not any("\ud800" <= character <= "\udfff" for character in text)
 
 
 def _text_of(pair: Pair, tokens: Sequence[int]) -> str:

@@ -32,9 +32,9 @@ _WARP: tuple[tuple[str, type, float, float, str], ...] = (  # field, its type, l
     ("top_k", int, 1, math.inf, "be a whole number of at least 1, or None for no limit"),
     ("top_p", float, math.ulp(0.0), 1, "lie in (0, 1], or be None for no limit"),
     ("min_p", float, 0, 1, "lie in [0, 1], or be None for no limit"),
-    ("repetition_penalty", float, math.ulp(0.0), sys.float_info.max, "be a positive number, or None for none"),
-    ("presence_penalty", float, -sys.float_info.max, sys.float_info.max, "be a finite number, or None for none"),
-    ("frequency_penalty", float, -sys.float_info.max, sys.float_info.max, "be a finite number, or None for none"),
+    ("repetition_penalty", float, 1e-6, 1e6, "lie in [0.000001, 1000000], or be None for none"),
+    ("presence_penalty", float, -1e6, 1e6, "lie in [-1000000, 1000000], or be None for none"),
+    ("frequency_penalty", float, -1e6, 1e6, "lie in [-1000000, 1000000], or be None for none"),
     ("min_new_tokens", int, 0, math.inf, "be a whole number of at least 0, or None for no limit"),
 )
 
@@ -47,7 +47,7 @@ class Sampling:
     """The warp that turns logits into a law, the same for both models.
 
     temperature: 0 or more; 0 is greedy (exact one-hot laws). top_k: at least 1. top_p: in (0, 1]. min_p: in [0, 1].
-    Before these, by the text so far: repetition_penalty, over 0, divides positive logits of tokens in prompt or output
+    Before these, by the text so far: repetition_penalty divides positive logits of tokens in prompt or output
     and multiplies negative ones; presence_penalty comes off the logit of each token in the output, frequency_penalty
     as often as it is there; min_new_tokens, before which no end token comes; bad_words, alone or after a blank.
     None leaves one out. Raises ConfigError when one is out of range.

@@ -244,12 +244,23 @@ def test_left_out_layers_come_from_the_middle(pair):
 # Names and mistakes
 
 
+def toy(size=2):
+    return TableModel(lambda _: np.full(size, 1 / size), size)
+
+
+@pytest.mark.parametrize("way", [EarlyStop, AdaptiveLength, lambda draft: AdaptiveLength(EarlyStop(draft))])
+def test_a_draft_of_another_vocabulary_is_refused_inside_another_drafter_too(way):
+    with pytest.raises(sv.VocabularyError, match="answers over 5 tokens and the draft over 7"):
+        sv.Pair(toy(5), way(toy(7)))
+
+
 def test_load_pair_takes_a_way_to_draft_by_name_or_as_it_is():
     assert isinstance(sv.load_pair(draft="lookup").draft, sv.PromptLookup)
     way = sv.EarlyStop(sv.PromptLookup())
     assert sv.load_pair(draft=way).draft is way
     assert isinstance(way, Draft)
     assert named("bundled/draft") is None
+    assert isinstance(named("Lookup"), PromptLookup)
 
 
 @pytest.mark.parametrize(
@@ -263,6 +274,10 @@ def test_load_pair_takes_a_way_to_draft_by_name_or_as_it_is():
         (lambda: SkippedLayers([]), "layers must be a share"),
         (lambda: SkippedLayers([0]), "layers must be a share"),
         (lambda: SkippedLayers("all"), "layers must be a share"),
+        (lambda: EarlyStop("lookup"), "Pair takes two models of specviz, or one and a way to draft"),
+        (lambda: AdaptiveLength(None), "Pair takes two models of specviz, or one and a way to draft"),
+        (lambda: sv.Pair(toy(), UniformDraft), r"UniformDraft is a class; give one of it, as in UniformDraft\(\)"),
+        (lambda: sv.load_pair(draft=PromptLookup), r"PromptLookup is a class; give one of it"),
     ],
 )
 def test_bad_settings_get_one_sentence(make, sentence):

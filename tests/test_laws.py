@@ -161,9 +161,15 @@ def test_nothing_asked_costs_nothing_and_changes_nothing():
 @pytest.mark.parametrize(
     ("asked", "sentence"),
     [
-        ({"repetition_penalty": 0}, "repetition_penalty must be a positive number, or None for none, got 0"),
-        ({"presence_penalty": float("nan")}, "presence_penalty must be a finite number, or None for none, got nan"),
-        ({"frequency_penalty": "1"}, "frequency_penalty must be a finite number"),
+        (
+            {"repetition_penalty": 0},
+            r"repetition_penalty must lie in \[0.000001, 1000000\], or be None for none, got 0",
+        ),
+        (
+            {"presence_penalty": float("nan")},
+            r"presence_penalty must lie in \[-1000000, 1000000\], or be None for none, got nan",
+        ),
+        ({"frequency_penalty": "1"}, "frequency_penalty must lie in"),
         ({"min_new_tokens": -1}, "min_new_tokens must be a whole number of at least 0"),
         ({"bad_words": "the"}, "bad_words must be a list of non-empty texts, got 'the'"),
         ({"bad_words": [""]}, "bad_words must be a list of non-empty texts"),
@@ -189,6 +195,13 @@ def test_what_has_no_text_refuses_what_depends_on_one():
         theory.warped([0.5, 0.5], sv.Sampling(repetition_penalty=2.0))
     with pytest.raises(sv.ConfigError, match="bad words are texts, and an enumeration is over ids"):
         exact.sequence_law(sv.Pair(toy, toy), [0], 2, 1, sampling=sv.Sampling(bad_words=("a",)))
+
+
+def test_texts_that_are_no_unicode_are_refused_before_anything_is_decoded(pair):
+    with pytest.raises(sv.ConfigError, match=r"the tokenizer makes no token of '.ud800'"):
+        sv.speculate(pair, "x", sampling=sv.Sampling(bad_words=("\ud800",)))
+    with pytest.raises(sv.ConfigError, match="stop must be a list of non-empty strings"):
+        sv.speculate(pair, "x", stop=["\ud800"])
 
 
 def test_a_bad_word_that_is_no_token_is_refused(pair, monkeypatch):

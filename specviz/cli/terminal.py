@@ -10,6 +10,7 @@ import os
 import sys
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import fields
 
 import specviz as sv
 from specviz import timeline
@@ -68,9 +69,10 @@ def header(trace: Trace) -> str:
             target=trace.target, draft=trace.draft, k=trace.draft_length
         )
     )
-    warp = trace.sampling
-    settings = {"temperature": warp.temperature, "top_k": warp.top_k, "top_p": warp.top_p, "min_p": warp.min_p}
-    told = [f"{name} {value}" for name, value in (settings | {"seed": trace.seed}).items() if value is not None]
+    asked = {field.name: getattr(trace.sampling, field.name) for field in fields(trace.sampling)}
+    words = asked.pop("bad_words")
+    told = [f"{name} {value}" for name, value in (asked | {"seed": trace.seed}).items() if value is not None]
+    told += [safe(f"bad_word {word!r}") for word in words]
     return f"{safe(models)}\n{', '.join(told)}\n{_indented(safe(trace.prompt))}"
 
 

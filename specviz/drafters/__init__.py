@@ -18,6 +18,7 @@ NAMES = ("lookup", "skipped", "uniform")
 
 def named(name: str) -> Draft | None:
     """The way to draft of this name, with its usual settings; None for another name, such as a model's."""
+    name = name.lower()
     if name == "lookup":
         from specviz.drafters.lookup import PromptLookup
 

@@ -14,7 +14,7 @@ from specviz.drafters.base import Draft, Drafter, Proposal
 from specviz.drafters.model import start
 from specviz.errors import ConfigError
 from specviz.laws import Laws
-from specviz.models.base import Model
+from specviz.models.base import Model, check_draft
 from specviz.records import CacheWork, is_real, is_whole
 
 
@@ -29,7 +29,7 @@ class EarlyStop:
     def __init__(self, draft: Model | Draft, least: float = 0.4) -> None:
         if not (is_real(least) and 0 < least <= 1):
             raise ConfigError(f"least must lie in (0, 1], got {least!r}")
-        self.draft, self.least = draft, float(least)
+        self.draft, self.least = check_draft(draft), float(least)
         self.name = f"{draft.name}, stopping below {self.least:g}"
 
     def start(self, target: Model) -> Drafter:
@@ -77,7 +77,7 @@ class AdaptiveLength:
     def __init__(self, draft: Model | Draft, first: int = 4) -> None:
         if not (is_whole(first) and first >= 1):
             raise ConfigError(f"first must be a whole number of at least 1, got {first!r}")
-        self.draft, self.first = draft, int(first)
+        self.draft, self.first = check_draft(draft), int(first)
         self.name = f"{draft.name}, adaptive"
 
     def start(self, target: Model) -> Drafter:

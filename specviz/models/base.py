@@ -12,7 +12,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -78,6 +78,12 @@ class Reader(ABC):
         """Take the last n tokens out of the cache."""
 
 
+_NO_PAIR = (
+    "Pair takes two models of specviz, or one and a way to draft such as PromptLookup(), and a Vocabulary or None; "
+    "use Pair.from_transformers(target, draft, tokenizer) for loaded models of transformers."
+)
+
+
 @dataclass(frozen=True)
 class Pair:
     """A target, the draft that guesses for it, and the tokenizer they share (None: prompts are ids, texts are empty).
@@ -92,14 +98,15 @@ class Pair:
     tokenizer: Vocabulary | None = None
 
     def __post_init__(self) -> None:
-        drafts = hasattr(self.draft, "open") or hasattr(self.draft, "start")
-        has_vocabulary = self.tokenizer is None or hasattr(self.tokenizer, "to_bytes")
-        if not (hasattr(self.target, "open") and drafts and has_vocabulary):
-            raise ConfigError(
-                "Pair takes two models of specviz, and a Vocabulary or None; "
-                "use Pair.from_transformers(target, draft, tokenizer) for loaded models of transformers."
-            )
-        theirs = getattr(self.draft, "vocab_size", self.target.vocab_size)
+        if isinstance(self.target, type) or not hasattr(self.target, "open"):
+            raise ConfigError(_NO_PAIR)
+        check_draft(self.draft)
+        if not (self.tokenizer is None or hasattr(self.tokenizer, "to_bytes")):
+            raise ConfigError(_NO_PAIR)
+        inner = self.draft
+        while hasattr(inner, "draft"):  # a drafter around another one
+            inner = inner.draft
+        theirs = getattr(inner, "vocab_size", self.target.vocab_size)
         if theirs != self.target.vocab_size:
             raise VocabularyError(
                 f"the target answers over {self.target.vocab_size} tokens and the draft over {theirs}: "
@@ -126,6 +133,18 @@ class Pair:
             raise ConfigError("from_transformers takes two loaded models of transformers and their tokenizer")
         vocabulary = Vocabulary(tokenizer)
         return Pair(HFModel(target, vocabulary), HFModel(draft, vocabulary), vocabulary)
+
+
+_Drafting = TypeVar("_Drafting")
+
+
+def check_draft(draft: _Drafting) -> _Drafting:
+    """The draft itself. Raises ConfigError for what is neither a model nor a way to draft."""
+    if isinstance(draft, type):
+        raise ConfigError(f"{draft.__name__} is a class; give one of it, as in {draft.__name__}()")
+    if not (hasattr(draft, "open") or hasattr(draft, "start")):
+        raise ConfigError(_NO_PAIR)
+    return draft
 
 
 def check_shape(logits: npt.NDArray[np.floating[Any]], n: int, vocab_size: int) -> npt.NDArray[np.floating[Any]]:

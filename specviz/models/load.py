@@ -14,7 +14,7 @@ from specviz.drafters import named
 from specviz.drafters.base import Draft
 from specviz.errors import ConfigError, LoadError, VocabularyError
 from specviz.models import presets
-from specviz.models.base import Pair
+from specviz.models.base import Pair, check_draft
 from specviz.models.hf import HFModel, refuse_encoder_decoder
 from specviz.models.vocabulary import Vocabulary
 
@@ -36,7 +36,7 @@ def load_pair(
     else float32; always float32 for the bundled pair), "float32", "float16" or "bfloat16".
     Raises LoadError when one cannot be loaded whole, VocabularyError when their tokens differ, ConfigError.
     """
-    way = draft if isinstance(draft, Draft) else named(draft) if isinstance(draft, str) else None
+    way = check_draft(draft) if isinstance(draft, type | Draft) else named(draft) if isinstance(draft, str) else None
     asked = [presets.TARGET if target is None else target]
     if way is None:
         asked.append(presets.DRAFT if draft is None else draft)  # type: ignore[arg-type]

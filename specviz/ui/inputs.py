@@ -58,9 +58,10 @@ def number(
     key: str, label: str, least: float, most: float, default: float, *, step: float, told: str | None = None
 ) -> Any:
     """A number in a box: whole where the ends are."""
-    digits = "%.4g" if isinstance(least, float) else None
-    limits = {"min_value": least, "max_value": most, "value": default, "step": step, "format": digits}
-    return _bound(st.number_input, label, key, help=told, **limits)
+    whole = isinstance(least, int)  # in a box of floats all the same: one of whole numbers fails on "inf" in a link
+    limits = {"min_value": float(least), "max_value": float(most), "value": float(default), "step": float(step)}
+    value = _bound(st.number_input, label, key, help=told, format="%.0f" if whole else "%.4g", **limits)
+    return round(value) if whole else value
 
 
 def text(key: str, label: str, default: str, *, told: str | None = None) -> str:
@@ -132,9 +133,15 @@ def take(values: dict[str, Any]) -> None:
 
 
 def _bound(widget: Callable[..., _T], label: str, key: str, **given: Any) -> _T:
-    """The widget, its value in the address, and at first what the reader left there unless the address says more."""
-    kept = state.get(state.KEPT)
-    if key in kept and key not in st.session_state and key not in st.query_params:
-        state.put(key, kept[key])
+    """The widget, its value in the address, and at first what the reader left there unless the address says more.
+
+    At first: when this page draws it for the first time since the reader came. What another page's widget of this key
+    left in the session is no value of this one, and Streamlit passes over it.
+    """
+    kept, drawn = state.get(state.KEPT), state.get(state.DRAWN)
+    if key not in drawn:
+        drawn.add(key)
+        if key in kept and key not in st.query_params:
+            state.put(key, kept[key])
     kept[key] = value = widget(label, key=key, bind="query-params", **given)
     return value

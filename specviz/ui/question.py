@@ -21,7 +21,7 @@ from specviz.i18n import _
 from specviz.replay import script
 from specviz.timeline import number
 from specviz.timeline.labels import katex
-from specviz.ui import shell
+from specviz.ui import shell, state
 
 _BARE = {"displayModeBar": False}
 _MOUNT = "export default function (component) {\n  return streamlitChart(component);\n}\n"
@@ -35,7 +35,8 @@ button:focus-visible { outline: 2px solid var(--st-primary-color); }
 
 def begin(page: str, *, title: str, lead: str) -> tuple[Any, Any]:
     """The page's question and one sentence about it; a narrow column for the inputs and a wide one for the answer."""
-    shell.begin(page)
+    if shell.begin(page):
+        state.put(state.DRAWN, set())
     st.html(f'<h1 class="sv-title">{escape(title)}</h1><p class="sv-lead">{escape(lead)}</p>')
     left, right = st.columns([3, 9], gap="large")
     return left, right

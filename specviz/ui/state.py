@@ -104,6 +104,7 @@ OUTCOME = "outcome"
 ACCEPTED = "accepted"
 ENTROPY = "entropy"
 
+DRAWN = "drawn"  # the keys that this page has drawn since the reader came to it
 KEPT = "kept"  # their last values by key, for when the reader comes back to a page
 
 RACED = "raced"  # the run whose race was played last, and how many were
@@ -134,6 +135,7 @@ _AT_FIRST: dict[str, Any] = {
     HAND_SHEET: None,
     HAND_GOOD: None,
     KEPT: {},
+    DRAWN: set(),
 }
 
 

@@ -73,6 +73,32 @@ def test_alpha_and_k_are_the_same_on_every_page():
     assert at.slider(key=state.ALPHA).value == 0.8
 
 
+def test_what_a_link_set_is_the_same_on_the_next_page_though_nobody_touched_it():
+    at = page("app.py", alpha="0.5", K="7", c="20")
+    at.switch_page("pages/length.py").run()
+    assert (at.slider(key=state.ALPHA).value, at.slider(key=state.K).value) == (0.5, 7)
+    at.query_params.clear()  # as the navigation does
+    at.switch_page("pages/tokens.py").run()
+    assert (at.slider(key=state.ALPHA).value, at.slider(key=state.K).value) == (0.5, 7)
+
+
+@pytest.mark.parametrize(
+    ("name", "asked"),
+    [
+        ("lossless", {"sampleseed": "inf"}),
+        ("lossless", {"of": "at random", "lawseed": "1e400"}),
+        ("lossless", {"proof": "Exercise 6", "lawseed": "-inf"}),
+        ("lossless", {"proof": "Mismatch", "qk": "9" * 400}),
+        ("hand", {"hx": "true", "hs": "inf"}),
+        ("length", {"alpha": "inf", "K": "1e999", "c": "Infinity", "s": "-inf", "ops": "inf"}),
+    ],
+)
+def test_an_infinite_number_in_a_link_opens_the_page(name, asked):
+    at = page(f"pages/{name}.py", **asked)
+    assert not at.exception
+    assert "Source:" in Reader(html(at)).text
+
+
 def test_what_was_measured_is_loaded_from_the_run_on_the_stage():
     at = page("pages/length.py")
     at.button(key="from_last_run").click().run()
