@@ -353,3 +353,10 @@ def test_the_bundled_drafts_are_measured_and_taken_over(monkeypatch):
         assert float(ranked[one.label][1]) == pytest.approx(one.alpha.estimate, abs=1e-3)
     at.menu_button(key="known_drafts").click("The notes' five sizes (8.2)").run()  # the job's result comes once
     assert "medium (~10%) wins" in told(at)
+
+
+@pytest.mark.parametrize("cost", ["1e308", "1e-308", "5e-324", "1e200", "9" * 300])
+@pytest.mark.parametrize("kind", ["c", "time", "size"])
+def test_a_cost_beyond_all_machines_is_refused_in_a_sentence(cost, kind):
+    told_ = told(opened(drafts=f"a,0.5,{cost};b,0.5,5", cost=kind))
+    assert "Row 1 (a) is not compared" in told_

@@ -117,6 +117,8 @@ def usable(typed: tuple[Row, ...], kind: str, target: float) -> tuple[tuple[Draf
             told = _("Row {i} ({label}) is not compared: α must lie between 0 and 1.")
         elif ratio is None:
             told = _("Row {i} ({label}) is not compared: its cost must be above 0.")
+        elif not 1e-3 <= ratio <= 1e6:
+            told = _("Row {i} ({label}) is not compared: its c = T_p/T_q must lie between 0.001 and 1000000.")
         else:
             drafts.append(Draft(label, row.alpha, ratio, row.cost if kind == SIZE else None))
             continue
