@@ -80,7 +80,9 @@ _SHEET = """
   font-size: 0.875rem; }
 .sv-part { font-size: 1.0625rem !important; margin: 0.5rem 0 0 !important; padding: 0 !important;
   color: var(--sv-text); }
-[data-testid="stMarkdown"]:has(.katex-display) { overflow: auto hidden; }
+[data-testid="stMarkdown"]:has(.katex-display) { overflow: auto hidden; padding-block: 0.25rem; }
+.stMainBlockContainer .katex-display { overflow: visible; }
+.sv-heat.sv-legend { overflow: visible; }
 .sv-foot { margin: 0.35rem 0 0; font-size: 0.875rem; line-height: 1.4; color: var(--sv-muted); }
 .sv-foot b { color: var(--sv-text); }
 .st-key-welcome a { background: var(--sv-surface); border: 1px solid var(--sv-line); border-radius: 6px;

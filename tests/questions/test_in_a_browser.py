@@ -17,6 +17,11 @@ THERE = ".sv-foot"  # the last of every page
 LINKS = {  # values that are not the page's own
     "acceptance": "laws=A_B~0.6_0.4~0.3_0.7&warp=both&wT=0.5",
     "tokens": "alpha=0.65&K=9",
+    "length": "alpha=0.65&K=9&c=7&s=0.1",
+    "drafts": "drafts=small,0.6,20;large,0.9,5",
+    "hand": "hv=A+B+C&hp=0.4+0.5+0.1&hq=0.6+0.3+0.1&hd=A+B+A&hr=0.3+–+0.1&hu=B&c=8",
+    "lossless": "proof=Broken+rules",
+    "rounds": "run=code&outcome=with+a+rejection",
 }
 
 
