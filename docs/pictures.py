@@ -17,6 +17,7 @@ from specviz.timeline import Step, steps
 
 HERE = Path(__file__).parent
 SETTLED_MS = 2500  # after which nothing moves any more
+QUESTIONS = ("acceptance", "length", "lossless", "drafts")  # pages without a stage
 
 
 def place(wanted: Callable[[Step], bool]) -> str:
@@ -34,7 +35,10 @@ def take(browser: Browser, address: str, name: str, size: tuple[int, int] = (144
     )
     page = context.new_page()
     page.goto(address)
-    page.evaluate(SHOWN, "")
+    if any(question in address for question in QUESTIONS):
+        page.locator(".js-plotly-plot .main-svg").first.wait_for()
+    else:
+        page.evaluate(SHOWN, "")
     page.wait_for_timeout(SETTLED_MS)
     page.screenshot(path=HERE / f"{name}.png")
     context.close()
@@ -51,6 +55,10 @@ def main() -> None:
         take(browser, f"{app}/watch{place(lambda s: s.kind == 'residual')}", "residual")
         take(browser, f"{app}/watch{place(lambda s: s.kind == 'bonus')}", "bonus", dark=True)
         take(browser, f"{app}/talk{place(lambda s: s.kind == 'residual')}", "talk", size=(1920, 1080))
+        take(browser, f"{app}/acceptance", "acceptance")
+        take(browser, f"{app}/length", "length")
+        take(browser, f"{app}/drafts", "drafts", dark=True)
+        take(browser, f"{app}/lossless?proof=Broken+rules", "lossless")
         browser.close()
 
 
