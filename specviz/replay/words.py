@@ -105,9 +105,7 @@ def words() -> dict[str, str]:
         "help": _("Keys"),
         "terms": _("Words"),
         "term_law": _("p, q"),
-        "means_law": _(
-            "the target's law and the draft's: how probable each finds every token that may come next"
-        ),
+        "means_law": _("the target's law and the draft's: how probable each finds every token that may come next"),
         "term_u": _("u"),
         "means_u": _("a random number from 0 to 1: laid on a law, it picks the token whose stretch it falls on"),
         "term_r": _("r"),
