@@ -224,7 +224,7 @@ def test_the_answer_at_the_ends_of_the_ranges(link, sentence):
 def test_how_wrong_alpha_would_have_to_be_is_shown_and_right():
     at = first()
     tie = theory.rank_drafts([r["alpha"] for r in NOTES], [r["c"] for r in NOTES])[0].tie_alpha
-    assert f"α may fall to{tie:.3f}" in told(at)
+    assert f"First down to α ={tie:.3f}" in told(at)
     second = max(r["speedup"] for r in NOTES if r["label"] != "medium (~10%)")
     assert theory.best_speedup(tie, 10) == pytest.approx(second, abs=5e-4)
 

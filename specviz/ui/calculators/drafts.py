@@ -213,8 +213,8 @@ def _numbers(drafts: tuple[Draft, ...], standings: tuple[Standing, ...]) -> list
         value = _("none") if isnan(tie) else number(tie)
         cells.append((_("α that it would need to pay"), value, _("it has {alpha}").format(alpha=number(best.alpha))))
     else:
-        told = _("from {alpha}, and it stays first").format(alpha=question.given(best.alpha))
-        cells.append((_("α may fall to"), number(tie), told))
+        told = _("it has {alpha}").format(alpha=question.given(best.alpha))
+        cells.append((_("First down to α ="), number(tie), told))
     return cells
 
 

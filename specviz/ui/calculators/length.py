@@ -82,7 +82,7 @@ def _best_number(alpha: float, ratio: float, best: int, peak: float) -> tuple[st
         told = (
             _("{speedup}×; without a limit there is no best: ever longer drafts come near {most}×")
             if math.isinf(length)
-            else _("{speedup}×; without a limit K = {length}, {most}×; between whole numbers {real}")
+            else _("{speedup}×; without a limit K = {length}, {most}×; the real-valued best is {real}")
         )
         shown = {"length": length, "most": number(most, 4), "real": _real(alpha, ratio)}
         return (
@@ -90,7 +90,7 @@ def _best_number(alpha: float, ratio: float, best: int, peak: float) -> tuple[st
             str(best),
             told.format(speedup=number(peak, 4), **shown),
         )
-    told = _("{speedup}×; between whole numbers {real}")
+    told = _("{speedup}×; the real-valued best is {real}")
     return _("Best K"), str(best), told.format(speedup=number(peak, 4), real=_real(alpha, ratio))
 
 

@@ -89,8 +89,8 @@ def show_rules() -> None:
     _rule(
         share_flat > 0.5,
         _(
-            "Flat near the peak at α ≥ 0.8: K* ± 2 loses less than 3% at {share} of {pairs} pairs. The most is {most}, "
-            "at α = {alpha}, c = {c}."
+            "Flat near the peak at α ≥ 0.8: K* ± 2 loses, as the notes say, usually less than 3%: at {share} of "
+            "{pairs} pairs. The most is {most}, at α = {alpha}, c = {c}."
         ).format(
             share=f"{share_flat:.0%}",
             pairs=laws.n_high,

@@ -197,7 +197,7 @@ def _drawn_told(drawn: Lengths, mean: float) -> str:
     least, most = drawn.interval
     holds = least - 1e-12 <= mean <= most + 1e-12
     told = (
-        _("{off} from the formula, which is inside the 95% interval, {least} to {most}")
+        _("{off} from the formula; the 95% interval, {least} to {most}, holds it")
         if holds
         else _("{off} from the formula, outside the 95% interval, {least} to {most}, as for 1 seed in 20")
     )

@@ -88,11 +88,11 @@ def _fields() -> Written:
     k = int(inputs.slider(state.HAND_K, _("Draft length K"), 1, 8, NOTES.draft_length))
     tokens = inputs.text(state.HAND_TOKENS, _("Drafted tokens"), NOTES.draft, told=_("K names, with blanks between."))
     r = inputs.text(
-        state.HAND_R, _("r of each draft"), NOTES.r, told=_("One number for each place; – where any will do.")
+        state.HAND_R, _("r of each draft, in order"), NOTES.r, told=_("One number for each place; – where any will do.")
     )
     u = inputs.text(
         state.HAND_U,
-        _("u of the last draw"),
+        _("Last draw: its u, or the token"),
         NOTES.u,
         told=_("A number from 0 up to 1, or the token that was drawn: then u is the middle of its stretch."),
     )

@@ -43,10 +43,10 @@ def show(left: Any, right: Any) -> None:
             else _("No: over {n} tokens the largest difference is {worst}, over whole texts the TV is {farthest}.")
         )
         question.answer(verdict.format(n=len(laws.p), worst=number(worst), farthest=number(farthest)))
-        beta = question.tex(laws.alpha)
+        alpha = question.tex(laws.alpha)
         question.formula(
-            r"P(x) = \min(p, q) + (1-\beta)\,\frac{\max(0,\,p-q)}{1-\beta} = p(x),\quad \beta = "
-            rf"{beta},\quad \max_x |P(x) - p(x)| = {question.tex(worst)}"
+            r"P(x) = \min(p, q) + (1-\alpha)\,\frac{\max(0,\,p-q)}{1-\alpha} = p(x),\quad \alpha = "
+            rf"{alpha},\quad \max_x |P(x) - p(x)| = {question.tex(worst)}"
         )
         one, texts = st.columns(2, gap="medium")
         with one:
