@@ -63,7 +63,7 @@ def test_the_tour_puts_a_ring_around_each_part(browser, address):
     with Visit(browser) as v:
         v.open(address)
         tour = v.page.get_by_role("button", name=re.compile(r"^(▸ )?\d\. "))
-        assert tour.count() == 6
+        playwright.expect(tour).to_have_count(6, timeout=PATIENCE_S * 1000)  # they are drawn after the stage
         for i, part in enumerate(("head", "cards", "told", "panels", "text", "controls")):
             tour.nth(i).click()
             v.page.locator(f".stage.spot-{part}").wait_for()
