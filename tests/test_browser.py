@@ -14,7 +14,7 @@ import specviz as sv
 from benchmarks.browser import serving
 from specviz import examples
 from specviz.timeline import number
-from tests.visit import Visit
+from tests.visit import PATIENCE_S, Visit
 
 playwright = pytest.importorskip("playwright.sync_api", reason="needs the playwright package")
 axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="needs axe-playwright-python")
