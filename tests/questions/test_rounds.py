@@ -163,7 +163,7 @@ def test_a_run_that_is_gone_is_said_so():
 def test_the_streak_the_costliest_rejection_and_alpha_are_those_of_the_run():
     at, streak, cost = first(), timeline.longest_streak(PROSE), timeline.costliest_rejection(PROSE)
     shown = told(at)
-    assert f"Longest streak{streak.accepted} drafts accepted" in shown
+    assert f"Longest streak{streak.accepted} accepted in a row" in shown
     assert f"round {cost.round + 1}, place {cost.depth}" in shown
     assert f"{measure.alpha(PROSE).estimate:.3f}" in at.latex[0].value
 

@@ -120,7 +120,7 @@ def _numbers(trace: Trace) -> list[tuple[str, str, str]]:
     streak, cost = timeline.longest_streak(trace), timeline.costliest_rejection(trace)
     cells = []
     if streak is not None:
-        told = _("drafts accepted with no rejection between, rounds {first} to {last}")
+        told = _("accepted in a row, with no rejection between them: rounds {first} to {last}")
         told = told.format(first=streak.first_round + 1, last=streak.last_round + 1)
         cells.append((_("Longest streak"), str(streak.accepted), told))
     if cost is not None:
@@ -193,7 +193,7 @@ def _columns() -> dict[str, Any]:
         "text": text(_("Text"), width=200),
         "beta": number_(_("Mean β"), format="%.3f", width=70, help=_("Of its judged places")),
         "entropy": number_(
-            _("Entropy ≥"),
+            _("Entropy ≥, nats"),
             format="%.2f",
             width=80,
             help=_(
