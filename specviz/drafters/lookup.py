@@ -9,7 +9,7 @@ import numpy as np
 from specviz.drafters.base import Drafter, Proposal
 from specviz.errors import ConfigError
 from specviz.laws import Laws
-from specviz.models.base import Model
+from specviz.models.base import Model, common_prefix
 from specviz.records import CacheWork, is_whole
 
 
@@ -42,7 +42,7 @@ class _Lookup:
         self._of = of
         self._vocab_size = vocab_size
         self._after: dict[tuple[int, ...], list[int]] = {}  # n-gram -> the places after its occurrences
-        self._text: list[int] = []  # what is in the index; the last token has nothing after it yet
+        self._text: tuple[int, ...] = ()  # what is in the index; the last token has nothing after it yet
         self.work = CacheWork()
 
     def propose(
@@ -64,17 +64,14 @@ class _Lookup:
     def _index(self, text: tuple[int, ...]) -> None:
         """Bring the index up to this text. What it held beyond the common part was drafted and has fallen."""
         held = self._text
-        common = next(
-            (i for i, (a, b) in enumerate(zip(held, text, strict=False)) if a != b), min(len(held), len(text))
-        )
-        kept = min(common, len(held) - 1, len(text) - 1)  # n-grams that end there or before stay
+        kept = min(common_prefix(held, text), len(held) - 1, len(text) - 1)  # n-grams that end there or before stay
         for end in range(len(held) - 1, kept, -1):
             for n in range(self._of.shortest, min(self._of.longest, end) + 1):
-                self._after[tuple(held[end - n : end])].pop()
+                self._after[held[end - n : end]].pop()
         for end in range(kept + 1, len(text)):
             for n in range(self._of.shortest, min(self._of.longest, end) + 1):
                 self._after.setdefault(text[end - n : end], []).append(end)
-        self._text = list(text)
+        self._text = text
 
     def _copied(self, text: tuple[int, ...], most: int, eos: frozenset[int]) -> tuple[int, ...]:
         for n in range(min(self._of.longest, len(text)), self._of.shortest - 1, -1):

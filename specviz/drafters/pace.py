@@ -87,7 +87,7 @@ class AdaptiveLength:
 class _AdaptiveLength:
     def __init__(self, inner: Drafter, first: int) -> None:
         self._inner, self._length = inner, first
-        self._asked = self._before = 0
+        self._before = 0
         self._drafted: tuple[int, ...] = ()
 
     @property
@@ -105,8 +105,8 @@ class _AdaptiveLength:
     ) -> Proposal:
         if self._drafted:
             stood = tuple(tokens[self._before : self._before + len(self._drafted)]) == self._drafted
-            self._length = self._asked + 2 if stood else max(1, self._asked - 1)
-        self._asked = min(self._length, draft_length)
-        proposal = self._inner.propose(tokens, self._asked, laws=laws, rng=rng, eos=eos)
+            self._length += 2 if stood else -1
+        self._length = max(1, min(self._length, draft_length))
+        proposal = self._inner.propose(tokens, min(self._length, draft_length), laws=laws, rng=rng, eos=eos)
         self._before, self._drafted = len(tokens), proposal.tokens
         return proposal

@@ -58,7 +58,7 @@ class Reader(ABC):
             raise ModelError("this reader failed before, and its cache is torn. Open another one.")
         held = self._held
         self._failed = True  # until all that follows has worked
-        reused = min(_common_prefix(held, tokens), len(tokens) - n) if self.can_drop else 0
+        reused = min(common_prefix(held, tokens), len(tokens) - n) if self.can_drop else 0
         dropped = len(held) - reused
         if dropped and self.can_drop:
             self._drop(dropped)
@@ -154,7 +154,8 @@ def check_shape(logits: npt.NDArray[np.floating[Any]], n: int, vocab_size: int) 
     return logits
 
 
-def _common_prefix(held: list[int], tokens: list[int]) -> int:
+def common_prefix(held: Sequence[int], tokens: Sequence[int]) -> int:
+    """How many tokens both begin with; both of one type. Quick where the second continues the first."""
     if held == tokens[: len(held)]:
         return len(held)
     return next((i for i, (a, b) in enumerate(zip(held, tokens, strict=False)) if a != b), len(tokens))
