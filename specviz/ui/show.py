@@ -24,8 +24,11 @@ _SAID = 84  # and those of a sentence over it
 
 def turn_to(name: str, start: tuple[int, int] | None = None) -> None:
     """Put this run on the stage, at a round and step from 0. What was wrong before is forgotten."""
-    for key, value in ((state.SHOWN, name), (state.START, start), (state.ERROR, None), (state.COMING, False)):
+    at = None if start is None else (name, start)  # a page that is opened next begins there too
+    for key, value in ((state.SHOWN, name), (state.START, start), (state.AT, at)):
         state.put(key, value)
+    state.put(state.ERROR, None)
+    state.put(state.COMING, False)
     links.settle()
 
 

@@ -155,7 +155,6 @@ def _table(shown: runs.Shown, lines: Sequence[Line]) -> None:
     if rows:
         at = (lines[rows[0]].round, 0)
         turn_to(shown.id, at)
-        state.put(state.AT, (shown.id, at))
         # Its address is said here, since Streamlit refuses to clear one that filters are bound to.
         st.switch_page(links.watch(), query_params={"run": shown.id, "round": str(at[0] + 1), "step": "1"})
 
