@@ -9,22 +9,20 @@ from __future__ import annotations
 import contextlib
 import secrets
 import time
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from types import TracebackType
 
 import numpy as np
 
 from specviz.drafters.base import Drafter
 from specviz.drafters.model import start
-from specviz.errors import ConfigError, LogitsError, PromptError
+from specviz.errors import ConfigError, LogitsError
 from specviz.laws import Laws
 from specviz.models.base import Pair, check_shape
-from specviz.models.vocabulary import GrowingText
+from specviz.prompts import Prompt, bad_words, is_unicode, prompt_tokens, text_of
 from specviz.recording import Recorder
 from specviz.records import CacheWork, Round, Sampling, StopReason, Trace, is_whole
 from specviz.sampling import verify, warp
-
-Prompt = str | Sequence[int]
 
 
 def speculate(
@@ -115,7 +113,7 @@ class Run(Iterator[Round]):
         if seed is not None and not (is_whole(seed) and 0 <= seed < 2**63):
             raise ConfigError(f"seed must be a whole number from 0 to 2^63 - 1, or None, got {seed!r}")
         strings = tuple(stop) if isinstance(stop, Iterable) and not isinstance(stop, str) else (None,)
-        if not all(isinstance(s, str) and s and _is_unicode(s) for s in strings):
+        if not all(isinstance(s, str) and s and is_unicode(s) for s in strings):
             raise ConfigError(f"stop must be a list of non-empty strings, got {stop!r}")
         if strings and pair.tokenizer is None:
             raise ConfigError("this pair has no tokenizer, so there is no text in which a stop string could be found")
@@ -125,10 +123,9 @@ class Run(Iterator[Round]):
         self._sampling = Sampling() if sampling is None else sampling
         self._seed = secrets.randbits(32) if seed is None else int(seed)
         self._stop = tuple(s for s in strings if s)
-        self._prompt = _prompt_tokens(pair, prompt)
-        self._prompt_text = prompt if isinstance(prompt, str) else _text_of(pair, self._prompt)
-        bad_words = _bad_words(pair, self._sampling)
-        self._laws = Laws(self._sampling, len(self._prompt), pair.target.eos, bad_words)
+        self._prompt = prompt_tokens(pair, prompt)
+        self._prompt_text = prompt if isinstance(prompt, str) else text_of(pair, self._prompt)
+        self._laws = Laws(self._sampling, len(self._prompt), pair.target.eos, bad_words(pair, self._sampling))
         self._rounds: list[Round] = []
         self._stop_reason: StopReason = "cancelled"
         self._total_s = 0.0
@@ -249,52 +246,3 @@ class Run(Iterator[Round]):
             if reason is not None:
                 self._stop_reason = reason
             yield outcome.round
-
-
-def _prompt_tokens(pair: Pair, prompt: Prompt) -> list[int]:
-    if isinstance(prompt, str):
-        if pair.tokenizer is None:
-            raise PromptError("this pair has no tokenizer, so the prompt must be token ids, not text")
-        ids = pair.tokenizer.encode(prompt)
-    else:
-        if not isinstance(prompt, Iterable) or isinstance(prompt, bytes | bytearray | Mapping | set):
-            kind = type(prompt).__name__
-            raise PromptError(f"the prompt must be text or a list of token ids (input_ids[0]), got {kind}")
-        given = prompt.tolist() if hasattr(prompt, "tolist") else list(prompt)  # an array or a tensor
-        given = given if isinstance(given, list) else [given]
-        given = given[0] if len(given) == 1 and isinstance(given[0], list) else given  # a batch of one
-        if any(isinstance(i, list | tuple) for i in given):
-            raise PromptError("the prompt must be one list of token ids, got several. Pass one row: batch[0]")
-        ids = [int(i) if is_whole(i) else -1 for i in given]
-        if not ids:
-            raise PromptError("the prompt holds no token ids; give at least one")
-        for what, i in zip(given, ids, strict=True):
-            if not 0 <= i < pair.target.vocab_size:
-                raise PromptError(f"the prompt holds {what!r}, but ids run from 0 to {pair.target.vocab_size - 1}")
-    context = pair.target.context_length
-    if context is not None and len(ids) > context:
-        raise PromptError(f"the prompt has {len(ids)} tokens and the target's context holds {context}. Shorten it.")
-    return ids
-
-
-def _bad_words(pair: Pair, sampling: Sampling) -> list[tuple[int, ...]]:
-    """Each bad word as ids: as the tokenizer writes it alone, and as it does after a blank."""
-    if sampling.bad_words and pair.tokenizer is None:
-        raise ConfigError("this pair has no tokenizer, so bad words cannot be told apart")
-    found = []
-    for written in (form for word in sampling.bad_words for form in (word, f" {word}")):
-        ids = tuple(pair.tokenizer.encode_plain(written)) if pair.tokenizer and _is_unicode(written) else ()
-        if not ids:
-            raise ConfigError(f"bad_words: the tokenizer makes no token of {written!r}, so it cannot be kept out")
-        found.append(ids)
-    return found
-
-
-def _is_unicode(text: str) -> bool:
-    """Whether no half of a surrogate pair is in it."""
-    return not any("\ud800" <= character <= "\udfff" for character in text)
-
-
-def _text_of(pair: Pair, tokens: Sequence[int]) -> str:
-    growing = GrowingText(pair.tokenizer)
-    return "".join(growing.add(token) for token in tokens)

@@ -22,7 +22,8 @@ ALLOWED = {
     "models.load": {"records", "models", "drafters"},  # a draft's name may name a way to draft
     "drafters": {"records", "sampling", "laws", "models", "drafters"},
     "recording": {"records", "sampling", "models"},
-    "decoding": {"records", "sampling", "laws", "drafters", "models", "recording"},
+    "prompts": {"records", "models"},
+    "decoding": {"records", "sampling", "laws", "drafters", "models", "prompts", "recording"},
     "exact": {"records", "sampling", "laws", "theory", "models", "exact"},
     "simulation": {"records", "sampling", "theory", "exact", "simulation"},
     "byhand": {"records", "sampling", "theory", "recording", "models"},  # a round of given numbers, recorded as any

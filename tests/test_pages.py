@@ -21,6 +21,7 @@ from specviz import drafters, examples
 from specviz.models.toy import TableModel
 from specviz.models.vocabulary import Vocabulary
 from specviz.ui import pairs, rounds, runs, shell, show, state
+from specviz.ui.settings import Settings
 
 ROOT = Path(__file__).parents[1]
 PATIENCE_S = 120  # the first run imports torch
@@ -333,7 +334,7 @@ def settings(**changes):
         "seed": 1,
         "max_new_tokens": 60,
     }
-    return runs.Settings(**(asked | changes))
+    return Settings(**(asked | changes))
 
 
 def test_a_run_that_nobody_looks_at_stops(monkeypatch):

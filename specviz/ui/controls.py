@@ -9,6 +9,7 @@ from specviz.errors import SpecvizError
 from specviz.i18n import _
 from specviz.models import presets
 from specviz.ui import runs, show, state
+from specviz.ui.settings import Settings
 
 _WIDEST = 16  # the longest draft that can be chosen
 _MOST_TOKENS = 512
@@ -93,7 +94,7 @@ def _number(
 def _run() -> None:
     """Run was pressed."""
     show.play(
-        runs.Settings(
+        Settings(
             prompt=state.get(state.PROMPT),
             draft=state.get(state.DRAFT),
             draft_length=state.get(state.DRAFT_LENGTH),

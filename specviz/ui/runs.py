@@ -17,6 +17,7 @@ import specviz as sv
 from specviz import examples
 from specviz.i18n import _
 from specviz.ui import pairs
+from specviz.ui.settings import Settings
 
 KEPT = 32  # runs and opened files that the server remembers, the least recently seen go first
 _LEFT_S = 60.0  # a run that no page has asked for so long stops
@@ -25,41 +26,6 @@ _FIRST_S, _GROWTH = 1.0, 1.7  # until a growing run is shown again, and how much
 _log = logging.getLogger(__name__)
 
 Phase = Literal["waiting", "decoding", "racing", "ended"]
-
-
-@dataclass(frozen=True, slots=True)
-class Settings:
-    """What the widgets said when Run was pressed. The engine judges them, so that there is one judge."""
-
-    prompt: str
-    draft: str
-    draft_length: int
-    temperature: float
-    top_k: int | None
-    top_p: float | None
-    min_p: float | None
-    seed: int | None
-    max_new_tokens: int
-
-    def start(self) -> sv.Run:
-        """Raises SpecvizError when a setting is out of range or the models cannot be loaded."""
-        return sv.stream(
-            pairs.load(self.draft),
-            self.prompt,
-            draft_length=self.draft_length,
-            max_new_tokens=self.max_new_tokens,
-            sampling=self.sampling,
-            seed=self.seed,
-        )
-
-    def start_alone(self, speculative: sv.Trace) -> sv.Run:
-        """The target alone on the same prompt, for as many tokens."""
-        n = len(speculative.tokens)
-        return sv.Run(pairs.load(self.draft), self.prompt, 0, n, self.sampling, speculative.seed, ())
-
-    @property
-    def sampling(self) -> sv.Sampling:
-        return sv.Sampling(self.temperature, self.top_k, self.top_p, self.min_p)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ import specviz as sv
 from specviz import examples
 from specviz.i18n import _
 from specviz.ui import links, pairs, runs, shell, state, views
+from specviz.ui.settings import Settings
 from specviz.ui.stage import Position, stage
 
 _POLL_S = 0.5  # between two looks at a run under way
@@ -32,7 +33,7 @@ def turn_to(name: str, start: tuple[int, int] | None = None) -> None:
     links.settle()
 
 
-def play(settings: runs.Settings) -> None:
+def play(settings: Settings) -> None:
     """Start a run. What is on the stage stays there until the new run has its first round."""
     stop()
     state.put(state.PLAYER, runs.play(settings))

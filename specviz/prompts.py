@@ -1,0 +1,61 @@
+"""What a request begins with: a prompt, as text or as token ids, made into the ids that both models see."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from specviz.errors import ConfigError, PromptError
+from specviz.models.base import Pair
+from specviz.models.vocabulary import GrowingText
+from specviz.records import Sampling, is_whole
+
+Prompt = str | Sequence[int]
+
+
+def prompt_tokens(pair: Pair, prompt: Prompt) -> list[int]:
+    if isinstance(prompt, str):
+        if pair.tokenizer is None:
+            raise PromptError("this pair has no tokenizer, so the prompt must be token ids, not text")
+        ids = pair.tokenizer.encode(prompt)
+    else:
+        if not isinstance(prompt, Iterable) or isinstance(prompt, bytes | bytearray | Mapping | set):
+            kind = type(prompt).__name__
+            raise PromptError(f"the prompt must be text or a list of token ids (input_ids[0]), got {kind}")
+        given = prompt.tolist() if hasattr(prompt, "tolist") else list(prompt)  # an array or a tensor
+        given = given if isinstance(given, list) else [given]
+        given = given[0] if len(given) == 1 and isinstance(given[0], list) else given  # a batch of one
+        if any(isinstance(i, list | tuple) for i in given):
+            raise PromptError("the prompt must be one list of token ids, got several. Pass one row: batch[0]")
+        ids = [int(i) if is_whole(i) else -1 for i in given]
+        if not ids:
+            raise PromptError("the prompt holds no token ids; give at least one")
+        for what, i in zip(given, ids, strict=True):
+            if not 0 <= i < pair.target.vocab_size:
+                raise PromptError(f"the prompt holds {what!r}, but ids run from 0 to {pair.target.vocab_size - 1}")
+    context = pair.target.context_length
+    if context is not None and len(ids) > context:
+        raise PromptError(f"the prompt has {len(ids)} tokens and the target's context holds {context}. Shorten it.")
+    return ids
+
+
+def bad_words(pair: Pair, sampling: Sampling) -> list[tuple[int, ...]]:
+    """Each bad word as ids: as the tokenizer writes it alone, and as it does after a blank."""
+    if sampling.bad_words and pair.tokenizer is None:
+        raise ConfigError("this pair has no tokenizer, so bad words cannot be told apart")
+    found = []
+    for written in (form for word in sampling.bad_words for form in (word, f" {word}")):
+        ids = tuple(pair.tokenizer.encode_plain(written)) if pair.tokenizer and is_unicode(written) else ()
+        if not ids:
+            raise ConfigError(f"bad_words: the tokenizer makes no token of {written!r}, so it cannot be kept out")
+        found.append(ids)
+    return found
+
+
+def is_unicode(text: str) -> bool:
+    """Whether no half of a surrogate pair is in it."""
+    return not any("\ud800" <= character <= "\udfff" for character in text)
+
+
+def text_of(pair: Pair, tokens: Sequence[int]) -> str:
+    growing = GrowingText(pair.tokenizer)
+    return "".join(growing.add(token) for token in tokens)
