@@ -12,6 +12,7 @@ import streamlit as st
 
 from specviz.drafters import named
 from specviz.models import presets
+from specviz.ui.turns import Line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from specviz.models.base import Pair
     from specviz.records import Round
 
-turn = threading.Lock()  # held for a round: runs take turns, since two at once only slow each other down
+decoding = Line()  # in for a round: runs take turns, since two at once only slow each other down
 
 
 @st.cache_resource(show_spinner=False, max_entries=8)
@@ -48,7 +49,7 @@ def in_turn(run: Run) -> Iterator[Round]:
     """The rounds of a run, each in its turn among the runs of all sessions. The run is closed at the end."""
     with run:
         while True:
-            with turn:
+            with decoding.turn():
                 round_ = next(run, None)
             if round_ is None:
                 return

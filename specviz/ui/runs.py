@@ -125,7 +125,7 @@ class Player:
         """Play one run, round by round, as long as it is wanted."""
         with run:
             while not self._unwanted():
-                with pairs.turn:
+                with pairs.decoding.turn():
                     round_ = next(run, None)
                 with self._changed:
                     self._phase = phase
