@@ -20,7 +20,8 @@ import specviz as sv
 from specviz import drafters, examples
 from specviz.models.toy import TableModel
 from specviz.models.vocabulary import Vocabulary
-from specviz.ui import pairs, rounds, runs, shell, show, state
+from specviz.ui import hosting, pairs, rounds, runs, shell, show, state
+from specviz.ui import player as player_module
 from specviz.ui.settings import Settings
 
 ROOT = Path(__file__).parents[1]
@@ -309,7 +310,7 @@ def test_widgets_do_not_disturb_a_run_and_every_round_arrives(monkeypatch):
 def test_a_growing_run_is_sent_less_and_less_often(monkeypatch):
     """Each time all of its rounds are sent, so a long run must not send them once a second."""
     now = [0.0]
-    monkeypatch.setattr(runs.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(player_module.time, "monotonic", lambda: now[0])
     player = runs.Player(settings())
     trace = sv.speculate(hostile_pair(), "x", max_new_tokens=20, seed=0)
     player._phase, sent = "decoding", []
@@ -339,8 +340,8 @@ def settings(**changes):
 
 def test_a_run_that_nobody_looks_at_stops(monkeypatch):
     monkeypatch.setattr(pairs, "load", lambda _draft: slow_pair())
-    monkeypatch.setattr(runs, "_LEFT_S", 0.2)
-    player = runs.play(settings(max_new_tokens=100_000))
+    monkeypatch.setattr(player_module, "_LEFT_S", 0.2)
+    player = runs.play(settings(max_new_tokens=4096))
     for _ in range(5):
         time.sleep(0.1)
         player.shown()
@@ -361,7 +362,7 @@ def test_twenty_visitors_get_each_their_own_run():
 
 @pytest.mark.usefixtures("_hostile")
 def test_the_server_forgets_the_oldest_runs(monkeypatch):
-    monkeypatch.setattr(runs, "KEPT", 3)
+    monkeypatch.setattr(hosting, "LIMITS", dataclasses.replace(hosting.LIMITS, kept=3))
     first = ended(runs.play(settings()))
     for _ in range(2):
         ended(runs.play(settings()))
@@ -374,7 +375,7 @@ def test_the_server_forgets_the_oldest_runs(monkeypatch):
 def test_what_a_session_shows_stays_when_the_server_forgets_it_and_running_runs_go_last(monkeypatch):
     pair = slow_pair()
     monkeypatch.setattr(pairs, "load", lambda _draft: pair)
-    monkeypatch.setattr(runs, "KEPT", 2)
+    monkeypatch.setattr(hosting, "LIMITS", dataclasses.replace(hosting.LIMITS, kept=2))
     golden = ROOT / "tests" / "golden" / "trace_v1.json"
     at = page("pages/watch.py")
     at.get("file_uploader")[0].upload("run.json", golden.read_bytes(), "application/json").run()

@@ -125,6 +125,12 @@ def check_run(prompt: str, *, draft_length: int, max_new_tokens: int) -> None:
             raise ConfigError(told.format(asked=f"{asked:,}", most=f"{most:,}"))
 
 
+def check_waiting(n: int) -> None:
+    """Raises ConfigError when so many runs wait that one more would wait too long."""
+    if n >= LIMITS.waiting:
+        raise ConfigError(_("{n} runs wait for this server already. Try again in a minute.").format(n=n))
+
+
 def check_upload(n_bytes: int) -> None:
     """Raises TraceError for a file that is too large to be read."""
     if n_bytes > LIMITS.upload_bytes:

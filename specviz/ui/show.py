@@ -6,6 +6,7 @@ again now and then, and is drawn anew when there is more to show.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from html import escape
 
 import streamlit as st
@@ -13,7 +14,7 @@ import streamlit as st
 import specviz as sv
 from specviz import examples
 from specviz.i18n import _
-from specviz.ui import links, pairs, runs, shell, state, views
+from specviz.ui import links, pairs, runs, shell, state, views, working
 from specviz.ui.settings import Settings
 from specviz.ui.stage import Position, stage
 
@@ -36,7 +37,9 @@ def turn_to(name: str, start: tuple[int, int] | None = None) -> None:
 def play(settings: Settings) -> None:
     """Start a run. What is on the stage stays there until the new run has its first round."""
     stop()
-    state.put(state.PLAYER, runs.play(settings))
+    player = runs.play(settings)
+    state.put(state.PLAYER, player)
+    working.when_left("run", player.left)
     state.put(state.ERROR, None)
     state.put(state.COMING, True)
 
@@ -95,14 +98,22 @@ def _look() -> runs.Shown:
 def watch(shown: runs.Shown) -> None:
     """The stage and what follows it; a step redraws this part of the page only."""
     pairs.warm(state.get(state.DRAFT))
-    st.fragment(_watch)(shown)
-    keep_up(shown)
+    _with_news(shown, st.fragment(_watch))
 
 
 def talk(shown: runs.Shown) -> None:
     """The stage alone, for a projector."""
-    st.fragment(_talk)(shown)
-    keep_up(shown)
+    _with_news(shown, st.fragment(_talk))
+
+
+def _with_news(shown: runs.Shown, draw: Callable[[runs.Shown], None]) -> None:
+    """Draw, and keep up; the news of a run that has no round yet come first."""
+    coming = state.get(state.COMING)
+    if coming:
+        keep_up(shown)
+    draw(shown)
+    if not coming:
+        keep_up(shown)
 
 
 def keep_up(shown: runs.Shown) -> None:
@@ -112,10 +123,27 @@ def keep_up(shown: runs.Shown) -> None:
 
 
 def _look_again(drawn: runs.Shown, was_running: bool) -> None:
-    """While a run is under way: draw the page anew once there is more to show. To look costs next to nothing."""
+    """While a run is under way: draw the page anew once there is more to show. To look costs next to nothing.
+
+    Before its first round: say what it waits for, here, so that the line can move without a page drawn anew.
+    """
     now = _look()
     if now.id != drawn.id or now.trace is not drawn.trace or now.phase != drawn.phase or running() != was_running:
         st.rerun()
+    player: runs.Player | None = state.get(state.PLAYER)
+    if player is not None and state.get(state.COMING):
+        st.html(f'<p class="sv-waiting" role="status">{escape(_awaited(player.number))}</p>')
+
+
+def _awaited(number: int) -> str:
+    """What a run without a round waits for. number: its place in line, 0 when it may decode."""
+    if number == 0:
+        return _("Your run is next: the models are loading, once per server, or another run has its turn.")
+    if number == 1:
+        return _("Your run is next in line: it begins when one of the runs that take turns now has ended.")
+    return _("Your run is number {n} in line: {before} before it, and those that take turns now.").format(
+        n=number, before=number - 1
+    )
 
 
 def _watch(shown: runs.Shown) -> None:
@@ -142,14 +170,11 @@ def _talk(shown: runs.Shown) -> None:
 
 
 def _say(shown: runs.Shown) -> int:
-    """What went wrong, or what is waited for, over the stage. Returns the pixels that it takes."""
+    """What went wrong, over the stage. Returns the pixels that this, or what is waited for, takes."""
     error = state.get(state.ERROR) or shown.error
     if error:
         st.error(shell.plain(error))
-    elif state.get(state.COMING):
-        told = _("Your run is next: the models are loading, once per server, or another run has its turn.")
-        st.html(f'<p class="sv-waiting" role="status">{escape(told)}</p>')
-    else:
+    elif not state.get(state.COMING):
         return 0
     return _SAID
 
