@@ -19,7 +19,7 @@ from specviz.drafters.model import start
 from specviz.errors import ConfigError, LogitsError
 from specviz.laws import Laws
 from specviz.models.base import Pair, check_shape
-from specviz.prompts import Prompt, bad_words, is_unicode, prompt_tokens, text_of
+from specviz.prompts import Prompt, bad_words, is_unicode, opening
 from specviz.recording import Recorder
 from specviz.records import CacheWork, Round, Sampling, StopReason, Trace, is_whole
 from specviz.sampling import verify, warp
@@ -37,7 +37,7 @@ def speculate(
 ) -> Trace:
     """Decode with speculation: the target's own law, fewer target passes.
 
-    prompt: text, or token ids. draft_length: K >= 1, tokens drafted each round. max_new_tokens: never exceeded.
+    prompt: text, a `Chat`, or token ids. draft_length: K >= 1, drafted each round. max_new_tokens: never exceeded.
     sampling: the warp of both models (default: temperature 1). seed: None takes a fresh one; the trace holds it.
     stop: strings that end the text where they begin; they may span tokens and rounds.
     Raises ConfigError, PromptError, LogitsError.
@@ -123,8 +123,8 @@ class Run(Iterator[Round]):
         self._sampling = Sampling() if sampling is None else sampling
         self._seed = secrets.randbits(32) if seed is None else int(seed)
         self._stop = tuple(s for s in strings if s)
-        self._prompt = prompt_tokens(pair, prompt)
-        self._prompt_text = prompt if isinstance(prompt, str) else text_of(pair, self._prompt)
+        begin = opening(pair, prompt)
+        self._prompt, self._prompt_text = begin.tokens, begin.text
         self._laws = Laws(self._sampling, len(self._prompt), pair.target.eos, bad_words(pair, self._sampling))
         self._rounds: list[Round] = []
         self._stop_reason: StopReason = "cancelled"
@@ -189,7 +189,7 @@ class Run(Iterator[Round]):
 
     def _play(self, rng: np.random.Generator) -> Generator[Round, None, None]:
         pair, target = self._pair, self._pair.target
-        reader = target.open()
+        reader = target.open(self._prompt)
         drafter: Drafter | None = start(pair.draft, target) if self._draft_length else None
         tokens = list(self._prompt)
         left = self._max_new_tokens

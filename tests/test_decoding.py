@@ -188,7 +188,7 @@ class TestRule:
     @pytest.mark.parametrize("which", ["target", "draft"])
     def test_trap3_nan_logits_name_the_model(self, which):
         class Broken(TableModel):
-            def open(self) -> Reader:
+            def open(self, prompt=()) -> Reader:  # noqa: ARG002
                 reader = TableReader(self)
                 reader._feed = lambda _, n: np.full((n, 5), np.nan)
                 return reader
@@ -277,7 +277,7 @@ class TestCaches:
 
         pair = toy_pair()
         broken = sv.Pair(pair.target, TableModel(pair.draft.law, 5, name="draft"))
-        broken.draft.open = lambda: OffByOne(broken.draft)  # type: ignore[method-assign]
+        broken.draft.open = lambda _prompt=(): OffByOne(broken.draft)  # type: ignore[method-assign]
         right, wrong = (sv.speculate(p, [0, 1], seed=4, max_new_tokens=40) for p in (pair, broken))
         assert [r.nodes for r in right.rounds] != [r.nodes for r in wrong.rounds]
 
@@ -320,7 +320,7 @@ def without_caches(pair: sv.Pair) -> sv.Pair:
     for model in (pair.target, pair.draft):
         twin = TableModel(model.law, model.vocab_size, name=model.name)
 
-        def open_(twin: TableModel = twin) -> Reader:
+        def open_(_prompt=(), twin: TableModel = twin) -> Reader:
             class Uncached(TableReader):
                 can_drop = False
 
@@ -381,7 +381,7 @@ class TestMisuse:
 
     def test_a_model_that_answers_in_another_shape(self):
         class Wide(TableModel):
-            def open(self) -> Reader:
+            def open(self, prompt=()) -> Reader:  # noqa: ARG002
                 reader = TableReader(self)
                 reader._feed = lambda _, n: np.zeros((n, 6))
                 return reader

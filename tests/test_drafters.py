@@ -219,8 +219,8 @@ def test_the_twin_shares_every_weight_of_the_target(pair):
 def test_one_twin_serves_all_requests(pair):
     way = SkippedLayers(0.25)
     first, second = way.start(pair.target), way.start(pair.target)
-    assert first._reader is not second._reader
-    assert first._reader._of is second._reader._of
+    assert first is not second
+    assert first._model is second._model
 
 
 @pytest.mark.parametrize("name", CONFIGS)

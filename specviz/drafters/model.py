@@ -9,7 +9,7 @@ import numpy as np
 from specviz.drafters.base import Draft, Drafter, Proposal
 from specviz.errors import LogitsError
 from specviz.laws import Laws
-from specviz.models.base import Model, check_shape
+from specviz.models.base import Model, Reader, check_shape
 from specviz.records import CacheWork
 from specviz.sampling import Floats, draw
 
@@ -20,18 +20,16 @@ def start(draft: Model | Draft, target: Model) -> Drafter:
 
 
 class ModelDrafter:
-    """A drafter over a smaller model that shares the target's vocabulary."""
+    """A drafter over a smaller model that shares the target's vocabulary. What it first drafts after is the prompt."""
 
     def __init__(self, model: Model) -> None:
-        self._name = model.name
-        self._vocab_size = model.vocab_size
-        self._context_length = model.context_length
+        self._model = model
         self._n_rows: int = getattr(model, "n_rows", model.vocab_size)  # ids that it can be fed
-        self._reader = model.open()
+        self._reader: Reader | None = None
 
     @property
     def work(self) -> CacheWork:
-        return self._reader.work
+        return self._reader.work if self._reader else CacheWork()
 
     def propose(
         self,
@@ -42,23 +40,25 @@ class ModelDrafter:
         rng: np.random.Generator,
         eos: frozenset[int],
     ) -> Proposal:
-        text = list(tokens)
+        model, text = self._model, list(tokens)
+        if self._reader is None:
+            self._reader = model.open(text)
         drafted: list[int] = []
         uniforms: list[float] = []
         probs: list[Floats] = []
-        if self._n_rows < self._vocab_size and max(text) >= self._n_rows:
+        if self._n_rows < model.vocab_size and max(text) >= self._n_rows:
             draft_length = 0  # the text holds a token that the draft cannot read: the target goes on alone
         while len(drafted) < draft_length and not (drafted and drafted[-1] in eos):
-            if self._context_length is not None and len(text) > self._context_length:
+            if model.context_length is not None and len(text) > model.context_length:
                 break  # the draft's context is full: the target goes on alone
             try:
-                law = laws(check_shape(self._reader.logits(text, 1), 1, self._vocab_size), text)[0]
+                law = laws(check_shape(self._reader.logits(text, 1), 1, model.vocab_size), text)[0]
             except LogitsError as error:
-                raise LogitsError(f"draft {self._name!r} at token {len(text)}: {error}") from None
+                raise LogitsError(f"draft {model.name!r} at token {len(text)}: {error}") from None
             u = float(rng.random())
             probs.append(law)
             token = draw(law, u)
             drafted.append(token)
             uniforms.append(u)
             text.append(token)
-        return Proposal(tuple(drafted), tuple(uniforms), np.array(probs).reshape(len(probs), self._vocab_size))
+        return Proposal(tuple(drafted), tuple(uniforms), np.array(probs).reshape(len(probs), model.vocab_size))

@@ -116,7 +116,7 @@ def _text_law(model: Model, prompt: Sequence[int], sampling: Sampling, eos: froz
         )
     if sampling.bad_words:
         raise ConfigError("bad words are texts, and an enumeration is over ids; leave them out")
-    reader, laws = model.open(), Laws(sampling, len(start), eos)
+    reader, laws = model.open(start), Laws(sampling, len(start), eos)
 
     @cache
     def law(text: Text) -> Floats:

@@ -1,7 +1,8 @@
 """What a model is to the decoder: something that answers "the logits after each of the last n of these tokens".
 
-A `Model` is shared and holds weights; `open()` gives a `Reader`, one request's own way through it, which holds the
-cache. Readers never mix, so two requests on one model cannot disturb each other, and closing a request frees its cache.
+A `Model` is shared and holds weights; `open(prompt)` gives a `Reader`, one request's own way through it, which holds
+the cache. Readers never mix, so two requests on one model cannot disturb each other, and closing a request frees its
+cache.
 
 A reader keeps the longest common prefix of what it was fed and what it is asked about, drops the rest and feeds the
 remainder. Rollback after a rejection, and the draft's missing last token after a full acceptance, need no special case.
@@ -38,7 +39,9 @@ class Model(Protocol):
     def eos(self) -> frozenset[int]: ...
     @property
     def context_length(self) -> int | None: ...
-    def open(self) -> Reader: ...
+    def open(self, prompt: Sequence[int] = ()) -> Reader:
+        """A request's reader. prompt: how the texts begin that it will be asked about; an encoder reads it."""
+        ...
 
 
 class Reader(ABC):
@@ -90,7 +93,8 @@ class Pair:
 
     draft: another model, or a way to draft without one, such as `PromptLookup()` (see `specviz.drafters`).
     Raises VocabularyError when the two models answer over vocabularies of different sizes, and ConfigError for what is
-    no model of the protocol (a model of transformers goes through `from_transformers`).
+    no model of the protocol (a model of transformers goes through `from_transformers`), and for an encoder-decoder
+    model beside one without an encoder.
     """
 
     target: Model
@@ -112,6 +116,12 @@ class Pair:
                 f"the target answers over {self.target.vocab_size} tokens and the draft over {theirs}: "
                 "they do not share a vocabulary. Choose two models of one family."
             )
+        if hasattr(inner, "open") and _has_encoder(inner) != _has_encoder(self.target):
+            told = ("draft", "target") if _has_encoder(inner) else ("target", "draft")
+            raise ConfigError(
+                f"the {told[0]} is an encoder-decoder model and the {told[1]} is not, so they read a prompt in "
+                "different ways. Choose two models of one family."
+            )
 
     @property
     def draft_model(self) -> Model:
@@ -127,12 +137,13 @@ class Pair:
         Both are checked (several tokens in one pass, then a rollback, against no cache at all); one whose cache
         cannot be rolled back is recomputed from the start at each call instead. Puts the models in evaluation mode.
         """
-        from specviz.models.hf import HFModel
+        from specviz.models.hf import model_class
 
         if not (hasattr(target, "forward") and hasattr(draft, "forward") and hasattr(tokenizer, "get_vocab")):
             raise ConfigError("from_transformers takes two loaded models of transformers and their tokenizer")
         vocabulary = Vocabulary(tokenizer)
-        return Pair(HFModel(target, vocabulary), HFModel(draft, vocabulary), vocabulary)
+        ours, theirs = (model_class(model.config)(model, vocabulary) for model in (target, draft))
+        return Pair(ours, theirs, vocabulary)
 
 
 _Drafting = TypeVar("_Drafting")
@@ -145,6 +156,10 @@ def check_draft(draft: _Drafting) -> _Drafting:
     if not (hasattr(draft, "open") or hasattr(draft, "start")):
         raise ConfigError(_NO_PAIR)
     return draft
+
+
+def _has_encoder(model: object) -> bool:
+    return bool(getattr(model, "has_encoder", False))
 
 
 def check_shape(logits: npt.NDArray[np.floating[Any]], n: int, vocab_size: int) -> npt.NDArray[np.floating[Any]]:

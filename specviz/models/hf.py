@@ -5,12 +5,12 @@ from __future__ import annotations
 import inspect
 import itertools
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 import torch
-from transformers import DynamicCache, PreTrainedConfig, PreTrainedModel
+from transformers import AutoModelForCausalLM, Cache, DynamicCache, PreTrainedConfig, PreTrainedModel
 
 from specviz.errors import ConfigError, LoadError, PromptError
 from specviz.models.base import Reader
@@ -27,18 +27,21 @@ class HFModel:
     Rows of the output layer beyond the tokenizer (padding) are cut; an id that the tokenizer does not know gets -inf.
     can_drop: whether the cache survived the self-check (several tokens in one pass, then a rollback, must give what
     the model alone gives without a cache); where it did not, every call feeds the whole text again.
-    Raises LoadError for an encoder-decoder model, and for one whose logits depend on later tokens.
+    Raises LoadError for one whose logits depend on later tokens. An encoder-decoder model has a class of its own, see
+    `model_class`.
     """
+
+    auto: ClassVar[Any] = AutoModelForCausalLM  # what loads it
+    has_encoder = False
 
     def __init__(
         self, model: PreTrainedModel, vocabulary: Vocabulary, name: str | None = None, lean: LeanLlama | None = None
     ) -> None:
         config = model.config.get_text_config(decoder=True)
         self.name = name or model.config._name_or_path or type(model).__name__
-        refuse_encoder_decoder(model.config, self.name)
         self.model = model.eval()
         self._vocabulary = vocabulary
-        self.device = model.device  # asked of the parameters each time, which takes as long as a small matrix product
+        self.device = _input_device(model)
         self.vocab_size = vocabulary.size
         self.unknown = list(vocabulary.unknown)
         self.eos = _eos(model, vocabulary)
@@ -50,14 +53,18 @@ class HFModel:
         self.can_drop = True
         self.lean = lean or (LeanLlama(model) if LeanLlama.fits(model) else None)
         self._check()
-        if not self.takes_positions and self.context_length and isinstance(config.pad_token_id, int):
-            self.context_length -= config.pad_token_id + 1  # RoBERTa's kind counts positions from there on
+        if (
+            not self.takes_positions
+            and self.context_length
+            and isinstance(pad := getattr(config, "pad_token_id", None), int)
+        ):
+            self.context_length -= pad + 1  # RoBERTa's kind counts positions from there on
 
     @property
     def n_parameters(self) -> int:
-        return sum(p.numel() for p in self.model.parameters())
+        return self.model.num_parameters()  # also where several stand in one number
 
-    def open(self) -> Reader:
+    def open(self, prompt: Sequence[int] = ()) -> Reader:  # noqa: ARG002 - a decoder alone needs none beforehand
         return HFReader(self)
 
     def without(self, layers: Sequence[int] | float) -> HFModel:
@@ -77,15 +84,18 @@ class HFModel:
         kept = [i for i in range(n) if i not in set(layers)]
         lean = self.lean.keeping(kept) if self.lean else None
         told = f"{self.name} without {n - len(kept)} of {n} layers"
-        return HFModel(keeping(self.model, path, kept), self._vocabulary, told, lean)
+        return type(self)(keeping(self.model, path, kept), self._vocabulary, told, lean)
 
     def _check(self) -> None:
-        """Compare with the model alone, without our cache and positions: first causality, then our way to feed it."""
+        """Compare with the model alone, without our cache and positions: first causality, then our way to feed it.
+
+        A second reader is asked in between, since some families keep what they read in the model itself.
+        """
         known = [i for i in range(min(self.vocab_size, self.n_rows)) if i not in self.unknown]
         ids = (known[: 2 * CHECK_TOKENS] * 2 * CHECK_TOKENS)[: 2 * CHECK_TOKENS]
         first, other = ids[:CHECK_TOKENS], [*ids[: CHECK_TOKENS - 3], *ids[CHECK_TOKENS : CHECK_TOKENS + 3]]
-        want, want_other = self._alone(first), self._alone(other)  # [CHECK_TOKENS, V]
-        if not self._close(want[: CHECK_TOKENS - 3], want_other[: CHECK_TOKENS - 3]):
+        want, want_other = self._alone(first), self._alone(other)  # after each token, [CHECK_TOKENS, V]
+        if not self._close(want[:-3], want_other[:-3]):
             raise LoadError(
                 f"{self.name} lets a token see those after it, so it is no decoder: its laws would change with the "
                 "drafts. Choose a causal language model."
@@ -94,27 +104,29 @@ class HFModel:
         for way in [(self.lean, self.takes_positions, True), *ways] if self.lean else ways:
             self.lean, self.takes_positions, self.can_drop = way
             try:
-                reader = HFReader(self)
+                reader = self.open(first[:2])
                 reader.logits(first[:2], 1)
+                self.open(other[:2]).logits(other, 3)
                 if self._close(reader.logits(first, 3), want[-3:]) and self._close(
                     reader.logits(other, 3), want_other[-3:]
                 ):
                     return
             except torch.OutOfMemoryError:
-                raise LoadError(f"{self.name} does not fit into the memory of {self.model.device}.") from None
+                raise LoadError(f"{self.name} does not fit into the memory of {self.device}.") from None
             except Exception:  # a cache or positions that this family does not understand fail in many ways
                 continue
         raise LoadError(f"{self.name} answers differently from one pass to the next, so it cannot be decoded exactly.")
 
     @torch.inference_mode()
     def _alone(self, tokens: list[int]) -> npt.NDArray[np.floating[Any]]:
-        ids = torch.tensor([tokens], device=self.model.device)
-        return self.model(input_ids=ids, use_cache=False).logits[0, :, : self.vocab_size].float().cpu().numpy()
+        ids = torch.tensor([tokens], device=self.device)
+        return self.model(input_ids=ids, use_cache=False).logits[0, :, : self.vocab_size].float().numpy(force=True)
 
     def _close(self, got: npt.NDArray[np.floating[Any]], want: npt.NDArray[np.floating[Any]]) -> bool:
         got, known = got[:, : want.shape[1]], np.isfinite(want)
         known[:, [i for i in self.unknown if i < want.shape[1]]] = False
-        tolerance = 1e-4 if self.model.dtype == torch.float32 else 5e-2
+        exact = self.model.dtype == torch.float32 and not getattr(self.model, "is_quantized", False)
+        tolerance = 1e-4 if exact else 5e-2
         worst = np.abs(np.subtract(got, want, where=known, out=np.zeros_like(want))).max(initial=0)
         return bool(worst <= tolerance * max(1.0, np.abs(want, where=known, out=np.zeros_like(want)).max(initial=0)))
 
@@ -126,10 +138,11 @@ class HFReader(Reader):
         super().__init__()
         self._of = model
         self.can_drop = model.can_drop
+        self._first = 0  # the place in the text where the decoder begins
         self._cache = self._new_cache()
         self._length = 0
 
-    def _new_cache(self) -> LeanCache | DynamicCache | None:
+    def _new_cache(self) -> LeanCache | Cache | None:
         if self._of.lean:
             return LeanCache()
         # Built without the config: plain layers, which roll back exactly also for models with sliding windows.
@@ -138,25 +151,27 @@ class HFReader(Reader):
     @torch.inference_mode()
     def _feed(self, tokens: list[int], n: int) -> npt.NDArray[np.floating[Any]]:
         of = self._of
-        device = of.device
         start = self._length if self.can_drop else 0
-        end = start + len(tokens)
         if max(tokens) >= of.n_rows:
             raise PromptError(
                 f"{of.name} has no row for token {max(tokens)}: its embedding ends at {of.n_rows - 1}. "
                 "The tokenizer was extended and the model was not."
             )
+        logits = self._pass(tokens, start, n)
+        self._length = start + len(tokens)
+        return self._known(logits)
+
+    def _pass(self, tokens: list[int], start: int, n: int) -> torch.Tensor:
+        """One forward pass over the tokens from this place on: the logits after each of the last n, [n, rows]."""
+        of = self._of
         if of.lean and isinstance(self._cache, LeanCache):
-            self._length = end
-            return self._known(of.lean(tokens, self._cache, n))
-        options: dict[str, Any] = {"cache": self._cache, "use_cache": self.can_drop}
+            return of.lean(tokens, self._cache, n)
+        options: dict[str, Any] = {"cache": self._cache, "use_cache": True} if self.can_drop else {"use_cache": False}
         if of.takes_positions:
-            options["position_ids"] = torch.arange(start, end, device=device).unsqueeze(0)
+            options["position_ids"] = torch.arange(start, start + len(tokens), device=of.device).unsqueeze(0)
         if of.takes_logits_to_keep:
             options["logits_to_keep"] = n
-        logits = of.model(input_ids=torch.tensor([tokens], device=device), **options).logits[0, -n:]
-        self._length = end
-        return self._known(logits)
+        return of.model(input_ids=torch.tensor([tokens], device=of.device), **options).logits[0, -n:]
 
     def _known(self, logits: torch.Tensor) -> npt.NDArray[np.floating[Any]]:
         """Over the tokenizer's ids, on the host: rows beyond them are cut, ids without a row or a token get -inf."""
@@ -170,11 +185,20 @@ class HFReader(Reader):
 
     def _drop(self, n: int) -> None:
         assert self._cache is not None
-        if n == self._length:
+        if self._length - n <= self._first:
             self._cache = self._new_cache()
         else:
             self._cache.crop(-n)
         self._length -= n
+
+
+def model_class(config: PreTrainedConfig) -> type[HFModel]:
+    """What reads a model of this configuration; its `auto` is the class of transformers that loads it."""
+    if config.is_encoder_decoder:
+        from specviz.models.seq2seq import Seq2SeqModel
+
+        return Seq2SeqModel
+    return HFModel
 
 
 def refuse_encoder_decoder(config: PreTrainedConfig, name: str) -> None:
@@ -183,8 +207,19 @@ def refuse_encoder_decoder(config: PreTrainedConfig, name: str) -> None:
         raise LoadError(f"{name} is an encoder-decoder model, which is not supported yet. Choose a decoder-only model.")
 
 
+def _input_device(model: PreTrainedModel) -> torch.device:
+    """Where token ids go: a model can lie on several devices, and its embedding's counts, or where that runs."""
+    embedding = model.get_input_embeddings()
+    place = getattr(getattr(embedding, "_hf_hook", None), "execution_device", None)
+    return embedding.weight.device if place is None else torch.device(place)
+
+
 def _context_length(config: PreTrainedConfig) -> int | None:
-    lengths = (getattr(config, name, None) for name in ("max_position_embeddings", "max_seq_len"))
+    """The most tokens that the model can be fed with one law for each place, or None."""
+    names = ["max_position_embeddings", "max_seq_len"]
+    if (getattr(config, "rope_parameters", None) or {}).get("rope_type") == "longrope":
+        names.insert(0, "original_max_position_embeddings")  # beyond it the whole text is turned by other angles
+    lengths = (getattr(config, name, None) for name in names)
     return next((length for length in lengths if isinstance(length, int)), None)
 
 

@@ -14,9 +14,10 @@ from specviz.errors import ConfigError
 
 def layers_path(model: PreTrainedModel) -> str:
     """Where the list of the decoder's layers is, as "model.layers". Raises ConfigError when there is none."""
-    n = model.config.get_text_config(decoder=True).num_hidden_layers
-    found = (name for name, m in model.named_modules() if isinstance(m, nn.ModuleList) and len(m) == n)
-    path = next(found, None)
+    decoder = model.get_decoder() if model.config.is_encoder_decoder else model
+    n = decoder.config.get_text_config(decoder=True).num_hidden_layers
+    parts = {id(m) for m in decoder.modules() if isinstance(m, nn.ModuleList) and len(m) == n}
+    path = next((name for name, m in model.named_modules() if id(m) in parts), None)
     if path is None or n < 2:
         raise ConfigError(f"{type(model).__name__} has no list of two layers or more, so none can be skipped")
     return path

@@ -60,8 +60,7 @@ class LeanLlama:
         config = model.config
         return (
             config.model_type == "llama"
-            and model.device.type == "cpu"
-            and model.dtype == torch.float32
+            and all(p.device.type == "cpu" and p.dtype == torch.float32 for p in model.parameters())
             and not (config.attention_bias or config.mlp_bias)
             and config.hidden_act == "silu"
             and (getattr(config, "rope_parameters", None) or {}).get("rope_type") == "default"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -40,7 +40,7 @@ class TableModel:
         self.name = name
         self.context_length = context_length
 
-    def open(self) -> Reader:
+    def open(self, prompt: Sequence[int] = ()) -> Reader:  # noqa: ARG002 - a table needs no prompt beforehand
         return TableReader(self)
 
     def probs(self, tokens: tuple[int, ...]) -> npt.NDArray[np.float64]:
