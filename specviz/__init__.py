@@ -36,7 +36,9 @@ if TYPE_CHECKING:
     from specviz.drafters.uniform import UniformDraft
     from specviz.models.base import Model, Pair, Reader
     from specviz.models.load import load_pair
+    from specviz.models.progress import Progress
     from specviz.models.vocabulary import Vocabulary
+    from specviz.prompts import Chat
     from specviz.sampling import Verdict, verify
 
 __version__ = "0.1.0"
@@ -54,6 +56,8 @@ _HOMES = {
     "SkippedLayers": "specviz.drafters.skipped",
     "UniformDraft": "specviz.drafters.uniform",
     "Proposal": "specviz.drafters.base",
+    "Chat": "specviz.prompts",
+    "Progress": "specviz.models.progress",
     "Vocabulary": "specviz.models.vocabulary",
     "Model": "specviz.models.base",
     "Pair": "specviz.models.base",
@@ -68,6 +72,7 @@ __all__ = [
     "AdaptiveLength",
     "CacheWork",
     "Candidate",
+    "Chat",
     "ConfigError",
     "Draft",
     "Drafter",
@@ -79,6 +84,7 @@ __all__ = [
     "ModelError",
     "Node",
     "Pair",
+    "Progress",
     "PromptError",
     "PromptLookup",
     "Proposal",

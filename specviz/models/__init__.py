@@ -1,5 +1,5 @@
-"""Models for the decoder: the protocol (`base`), transformers models (`hf`, `load`), named ones, and toys."""
+"""Models for the decoder: the protocol (`base`), those of transformers (`hf`, `load`), named ones, what fits, toys."""
 
-from specviz.models import base, presets, toy
+from specviz.models import base, machine, presets, toy
 
-__all__ = ["base", "presets", "toy"]
+__all__ = ["base", "machine", "presets", "toy"]

@@ -1,22 +1,28 @@
-"""Load a pair by name, folder or hub id, and check that it is one: same tokens, all weights there, a sound cache."""
+"""Load a pair by name, folder, file or hub id, and check that it is one: same tokens, all weights, a sound cache."""
 
 from __future__ import annotations
 
+import gc
 import os
 import re
+import traceback
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import torch
-from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer, PreTrainedModel, PreTrainedTokenizerBase
-from transformers.utils import logging as transformers_logging
 
 from specviz.drafters import named
 from specviz.drafters.base import Draft
-from specviz.errors import ConfigError, LoadError, VocabularyError
-from specviz.models import presets
+from specviz.errors import ConfigError, LoadError
+from specviz.models import hub, presets
 from specviz.models.base import Pair, check_draft
-from specviz.models.hf import HFModel, refuse_encoder_decoder
-from specviz.models.vocabulary import Vocabulary
+from specviz.models.hf import HFModel
+from specviz.models.progress import Progress, Stopped, Watch, stoppable
+from specviz.models.vocabulary import Vocabulary, check_same_tokens
+from specviz.models.weights import Place, Source, need
+
+__all__ = ["Progress", "check_same_tokens", "load_pair"]
 
 DTYPES = {"float32": torch.float32, "float16": torch.float16, "bfloat16": torch.bfloat16}
 
@@ -25,21 +31,29 @@ def load_pair(
     target: str | os.PathLike[str] | None = None,
     draft: str | os.PathLike[str] | Draft | None = None,
     *,
-    device: str = "auto",
-    dtype: str = "auto",
+    device: str | tuple[str, str] = "auto",
+    dtype: str | tuple[str, str] = "auto",
+    quantize: str | None = None,
+    device_map: str | None = None,
+    progress: Watch | None = None,
 ) -> Pair:
     """Load a target and a draft that share a tokenizer; the bundled pair when nothing is named.
 
-    target, draft: a name of `specviz.models.presets`, a local folder, or a hub id. draft can also be a way to draft
-    without a second model: one of `specviz.drafters` as `PromptLookup()`, or its name, as "lookup".
+    target, draft: a name of `specviz.models.presets`, a local folder, a .gguf file (dequantised), or a hub id. draft
+    can also be a way to draft without a second model: one of `specviz.drafters` as `PromptLookup()`, or its name, as
+    "lookup".
     device: "auto" (CUDA, else MPS, else CPU) or torch's name of one. dtype: "auto" (bfloat16 on CUDA,
-    else float32; always float32 for the bundled pair), "float32", "float16" or "bfloat16".
+    else float32; always float32 for the bundled pair), "float32", "float16" or "bfloat16". Both for the two models, or
+    (target's, draft's).
+    quantize: "4bit" or "8bit" through bitsandbytes. device_map: "auto" spreads each model over several GPUs.
+    progress: told of each file that is fetched or read, as `Progress`. What it raises stops the load, frees what was
+    loaded, and goes through.
     Raises LoadError when one cannot be loaded whole, VocabularyError when their tokens differ, ConfigError.
     """
     way = check_draft(draft) if isinstance(draft, type | Draft) else named(draft) if isinstance(draft, str) else None
-    asked = [presets.TARGET if target is None else target]
+    asked: list[Any] = [presets.TARGET if target is None else target]
     if way is None:
-        asked.append(presets.DRAFT if draft is None else draft)  # type: ignore[arg-type]
+        asked.append(presets.DRAFT if draft is None else draft)
     try:
         names = [os.fspath(name) for name in asked]
     except TypeError:
@@ -47,39 +61,43 @@ def load_pair(
             "target and draft must be names or folders. For loaded models there is "
             "Pair.from_transformers(target, draft, tokenizer)."
         ) from None
-    place, kind = _device(device), dtype
-    if kind == "auto":
-        own = any(name not in presets.NAMED for name in names)
-        kind = "bfloat16" if own and place.type == "cuda" else "float32"
-    if not isinstance(kind, str) or kind not in DTYPES:
-        raise ConfigError(f"dtype must be auto, {', '.join(DTYPES)}, got {dtype!r}")
-    paths = [_locate(name) for name in names]
-    tokenizers = [_tokenizer(name, path) for name, path in zip(names, paths, strict=True)]
+    places = _places(names, device, dtype, quantize, device_map)
+    watch = stoppable(progress)
+    try:
+        return _load(names, places, way, watch)
+    except Stopped as stop:
+        _forget(stop)
+        raise stop.error from None
+    except BaseException as error:
+        _forget(error)
+        raise
+
+
+def _load(names: Sequence[str], places: Sequence[Place], way: Draft | None, watch: Watch) -> Pair:
+    sources = [_locate(name, watch) for name in names]
+    tokenizers = [source.tokenizer(watch) for source in sources]
     if way is None:
         check_same_tokens(*tokenizers)
     vocabulary = Vocabulary(tokenizers[0])
-    models = [_weights(name, path, place, DTYPES[kind]) for name, path in zip(names, paths, strict=True)]
+    models = [source.weights(place, watch) for source, place in zip(sources, places, strict=True)]
     loaded = [HFModel(model, vocabulary, name) for model, name in zip(models, names, strict=True)]
     return Pair(loaded[0], way or loaded[1], vocabulary)
 
 
-def check_same_tokens(target: PreTrainedTokenizerBase, draft: PreTrainedTokenizerBase) -> None:
-    """Raises VocabularyError with the first token that differs. Padding rows of the output layer do not matter."""
-    ours, theirs = ({i: token for token, i in t.get_vocab().items()} for t in (target, draft))
-    for i in sorted(ours.keys() | theirs.keys()):
-        a, b = ours.get(i), theirs.get(i)
-        if a != b:
-            described = [f"is {token!r}" if token is not None else "does not exist" for token in (a, b)]
-            raise VocabularyError(
-                f"draft and target do not share a vocabulary: token {i} {described[0]} in the target's and "
-                f"{described[1]} in the draft's. Choose two models of one family."
-            )
+def _forget(error: BaseException) -> None:
+    """Let go of what the failed load holds, although someone may keep its exception and with it every frame."""
+    seen: BaseException | None = error
+    while seen is not None:
+        traceback.clear_frames(seen.__traceback__)
+        seen = seen.__cause__ or seen.__context__
+    gc.collect()
+    if torch.cuda.is_available():
+        torch.cuda.empty_cache()
 
 
-def _locate(name: str) -> str:
-    """The folder of a named or local model, or the hub id itself."""
+def _locate(name: str, watch: Watch) -> Source:
     if name in presets.NAMED:
-        return str(presets.NAMED[name])
+        return Source(name, presets.NAMED[name])
     try:
         path = Path(name).expanduser()
         is_dir, is_file = path.is_dir(), path.is_file()
@@ -92,75 +110,67 @@ def _locate(name: str) -> str:
             raise LoadError(
                 f"{name} is a folder without a config.json, so it holds no model. Name the model's own folder."
             )
-        return str(path)
+        return Source(name, path)
+    if is_file and path.suffix.lower() == ".gguf":
+        need("accelerate", "gguf", what="a .gguf file")
+        with path.open("rb") as file:
+            if file.read(4) != b"GGUF":
+                raise LoadError(f"{name} is no GGUF file: it does not begin as one. Download it again.")
+        return Source(name, path.parent, gguf=path.name)
     if is_file:
-        raise LoadError(f"{name} is a file. Name the folder that holds config.json and the weights.")
-    if path.is_absolute() or name.startswith(("~", ".")) or name.count("/") > 1 or not name.strip():
+        raise LoadError(f"{name} is a file. Name the folder that holds config.json and the weights, or a .gguf file.")
+    if _is_path(name):
         raise LoadError(
             f"there is no folder {name!r}. Give a model's folder, a hub id like owner/name, or {presets.TARGET}."
         )
-    return name
+    remote = hub.find(name, watch)
+    return Source(name, remote.folder, remote=remote)
 
 
-def _tokenizer(name: str, path: str) -> PreTrainedTokenizerBase:
-    try:
-        return AutoTokenizer.from_pretrained(path, trust_remote_code=False)
-    except Exception as error:
-        raise LoadError(_reason(name, "its tokenizer", error)) from error
+def _is_path(name: str) -> bool:
+    """Whether it can only be meant as a path, of whatever system, and as no hub id."""
+    return (
+        not name.strip()
+        or name.startswith(("/", "~", "."))
+        or "\\" in name
+        or re.match(r"[A-Za-z]:", name) is not None
+        or name.count("/") > 1
+        or name.lower().endswith((".gguf", ".safetensors", ".bin"))
+    )
 
 
-def _weights(name: str, path: str, device: torch.device, dtype: torch.dtype) -> PreTrainedModel:
-    level = transformers_logging.get_verbosity()
-    bars = transformers_logging.is_progress_bar_enabled()
-    transformers_logging.set_verbosity_error()  # what matters of its load report becomes an error below
-    transformers_logging.disable_progress_bar()
-    try:
-        config = AutoConfig.from_pretrained(path, trust_remote_code=False)
-        refuse_encoder_decoder(config, name)
-        model, report = AutoModelForCausalLM.from_pretrained(
-            path,
-            config=config,
-            dtype=dtype,
-            use_safetensors=True,
-            trust_remote_code=False,
-            output_loading_info=True,
-        )
-    except LoadError:
-        raise
-    except Exception as error:
-        raise LoadError(_reason(name, "it", error)) from error
-    finally:
-        transformers_logging.set_verbosity(level)
-        if bars:
-            transformers_logging.enable_progress_bar()
-    lost = sorted(report["missing_keys"]) + sorted(str(key) for key in report["mismatched_keys"])
-    if lost:
-        raise LoadError(
-            f"{name} lacks {len(lost)} of its weights ({lost[0]} first), which would be filled with random numbers. "
-            "Download or save it again."
-        )
-    blocks = {match[0] for key in model.state_dict() for match in [re.match(r".*?\.\d+\.", key)] if match}
-    stems = {re.sub(r"\d+\.$", "", block) for block in blocks}  # "model.layers." and the like
-    beyond = [key for key in report["unexpected_keys"] if any(re.match(re.escape(s) + r"\d+\.", key) for s in stems)]
-    if beyond:
-        raise LoadError(
-            f"{name} holds weights of layers that its config.json does not tell of ({sorted(beyond)[0]} first), "
-            "so it would load as another model. Download or save it again."
-        )
-    try:
-        return model.to(device)
-    except torch.OutOfMemoryError as error:
-        raise LoadError(_reason(name, "it", error)) from error
+def _places(names: Sequence[str], device: object, dtype: object, quantize: object, device_map: object) -> list[Place]:
+    """Where each model goes. Raises ConfigError for what is not there, and LoadError for a library that is not."""
+    if quantize not in (None, "4bit", "8bit"):
+        raise ConfigError(f"quantize must be None, '4bit' or '8bit', got {quantize!r}")
+    if device_map not in (None, "auto"):
+        raise ConfigError(f"device_map must be None or 'auto', got {device_map!r}")
+    if device_map and device != "auto":
+        raise ConfigError(f"device_map='auto' spreads a model over all devices, so device must be auto, got {device!r}")
+    own = any(name not in presets.NAMED for name in names)
+    found = []
+    for i in range(len(names)):
+        place, kind = _device(_of("device", device, i)), _of("dtype", dtype, i)
+        if kind == "auto":
+            kind = "bfloat16" if own and place.type == "cuda" else "float32"
+        if not isinstance(kind, str) or kind not in DTYPES:
+            raise ConfigError(f"dtype must be auto, {', '.join(DTYPES)}, got {kind!r}")
+        found.append(Place(place, DTYPES[kind], quantize, device_map == "auto"))
+    for placed in found:
+        placed.options()
+    return found
 
 
-def _reason(name: str, what: str, error: Exception) -> str:
-    """One sentence of an exception that can be pages long."""
-    first = next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
-    reason = f"{type(error).__name__}: {first[:200]}"
-    return f"{name}: cannot load {what} ({reason}). Check the name, the files and the network."
+def _of(what: str, given: object, i: int) -> Any:
+    """What was given for both models, or for this one."""
+    if not isinstance(given, tuple):
+        return given
+    if len(given) != 2:
+        raise ConfigError(f"{what} must be one for both models or (target's, draft's), got {given!r}")
+    return given[i]
 
 
-def _device(device: str) -> torch.device:
+def _device(device: Any) -> torch.device:
     if device == "auto":
         return torch.device(
             "cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"
@@ -177,6 +187,6 @@ def _device(device: str) -> torch.device:
     return place
 
 
-def _device_reason(device: str, error: BaseException) -> str:
+def _device_reason(device: object, error: BaseException) -> str:
     reason = str(error).splitlines()[0] if str(error) else type(error).__name__
     return f"device {device!r} cannot be used here ({reason[:120]}). Use auto, cpu, cuda or mps."

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from functools import cache
 from typing import TYPE_CHECKING
 
-from specviz.errors import LoadError, PromptError
+from specviz.errors import LoadError, PromptError, VocabularyError
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
@@ -49,12 +49,7 @@ class Vocabulary:
 
         Raises PromptError for text that is no Unicode, and for an empty one when the tokenizer has no BOS.
         """
-        try:
-            text.encode("utf-8")
-        except UnicodeEncodeError as error:
-            raise PromptError(
-                f"the prompt holds half of a surrogate pair at character {error.start}, which is not text. Remove it."
-            ) from None
+        _refuse_surrogates(text)
         whole = list(self.tokenizer(text)["input_ids"])
         plain = self.encode_plain(text)
         starts = (i for i in range(len(whole) - len(plain) + 1) if whole[i : i + len(plain)] == plain)
@@ -69,6 +64,29 @@ class Vocabulary:
                 "the prompt is empty and this model has no begin-of-text token. Type at least one character."
             )
         return ids
+
+    def chat(self, user: str, system: str = "") -> str:
+        """The chat in the form that the model was trained on, up to where its answer begins; BOS is in it if need be.
+
+        Raises PromptError for a tokenizer without a template, for one that does not take a system prompt, and for text
+        that is no Unicode.
+        """
+        _refuse_surrogates(system + user)
+        if not self.tokenizer.chat_template:
+            raise PromptError("this model has no chat template, so it was not made to chat. Give the prompt as text.")
+        messages = [{"role": "user", "content": user}]
+        if system:
+            messages.insert(0, {"role": "system", "content": system})
+        try:
+            text = str(self.tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True))
+        except Exception as error:  # whatever a template of somebody else's raises
+            told = next((line for line in str(error).splitlines() if line.strip()), type(error).__name__)
+            raise PromptError(
+                f"the model's chat template does not take this chat ({told[:120]}).{_NO_SYSTEM}"
+            ) from None
+        if system.strip() not in text:
+            raise PromptError(f"the model's chat template has no place for a system prompt.{_NO_SYSTEM}")
+        return text
 
     def encode_plain(self, text: str) -> list[int]:
         """The ids of a text alone, with nothing put before or after it."""
@@ -103,6 +121,54 @@ class Vocabulary:
             return bytes([int(name[3:5], 16)]) if is_byte else name.replace("▁", " ").encode()
         before = self.tokenizer.decode([token])  # other kinds (WordPiece): what the token adds to itself
         return self.tokenizer.decode([token, token])[len(before) :].encode()
+
+
+_NO_SYSTEM = " Put what the system prompt says into the user's text."
+
+
+def _refuse_surrogates(text: str) -> None:
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise PromptError(
+            f"the prompt holds half of a surrogate pair at character {error.start}, which is not text. Remove it."
+        ) from None
+
+
+def check_same_tokens(target: PreTrainedTokenizerBase, draft: PreTrainedTokenizerBase) -> None:
+    """Raises VocabularyError with the first token that differs, added and special ones among them.
+
+    What must agree is what an id means, since the target's tokenizer makes the ids that both models see. So merges,
+    normalizer and pre-tokenizer may differ, as may the roles: a base model and its chat variant name other tokens as
+    begin, end and padding. An added token that one tokenizer reads whole and the other in pieces, or that is control
+    for one and text for the other, means other things to the two models and is refused. Rows of the output layer
+    beyond the tokenizer do not matter.
+    """
+    ours, theirs = ({i: token for token, i in t.get_vocab().items()} for t in (target, draft))
+    for i in sorted(ours.keys() | theirs.keys()):
+        if ours.get(i) != theirs.get(i):
+            told = [
+                f"is {token!r}" if token is not None else "does not exist" for token in (ours.get(i), theirs.get(i))
+            ]
+            raise _differ(i, *told)
+    added = [t.added_tokens_decoder for t in (target, draft)]
+    for i in sorted(added[0].keys() & added[1].keys()):
+        control = [tokens[i].special for tokens in added]
+        if control[0] != control[1]:
+            told = [f"({ours[i]!r}) is {'control' if special else 'text'}" for special in control]
+            raise _differ(i, *told)
+    for i in sorted(added[0].keys() | added[1].keys()):
+        whole = [i in t(ours[i], add_special_tokens=False)["input_ids"] for t in (target, draft)]
+        if whole[0] != whole[1]:
+            told = [f"({ours[i]!r}) is read {'whole' if one else 'in pieces'}" for one in whole]
+            raise _differ(i, *told)
+
+
+def _differ(i: int, ours: str, theirs: str) -> VocabularyError:
+    return VocabularyError(
+        f"draft and target do not share a vocabulary: token {i} {ours} in the target's and {theirs} in the draft's. "
+        "Choose two models of one family."
+    )
 
 
 class GrowingText:
