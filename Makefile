@@ -7,7 +7,7 @@ BIN := .venv/bin
 .PHONY: run test check bench examples
 
 run: .venv/run.stamp
-	$(BIN)/streamlit run app.py
+	$(BIN)/streamlit run app.py --server.address=localhost
 
 test: .venv/dev.stamp
 	$(BIN)/python -m pytest -n 2 --dist worksteal --cov --cov-report=term

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import IO
 
 ROOT = Path(__file__).parents[1]
 FLAGS = [
@@ -27,18 +29,37 @@ def chromium() -> str | None:
 @contextmanager
 def serving(script: Path = ROOT / "app.py") -> Iterator[str]:
     """A server on a free port; gives its address. Raises RuntimeError when it ends or does not answer."""
+    with server(script) as (address, _process):
+        yield address
+
+
+@contextmanager
+def server(
+    script: Path = ROOT / "app.py",
+    *options: str,
+    environ: Mapping[str, str] | None = None,
+    log: IO[bytes] | None = None,
+) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
+    """The same with its process. options: of Streamlit. environ: added to ours. log: where both outputs go."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    command = [sys.executable, "-m", "streamlit", "run", str(script), f"--server.port={port}", "--server.headless=true"]
-    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+    command = [sys.executable, "-m", "streamlit", "run", str(script), f"--server.port={port}"]
+    told = log or subprocess.DEVNULL
+    with subprocess.Popen(
+        [*command, "--server.headless=true", "--server.address=localhost", *options],
+        cwd=ROOT,
+        stdout=told,
+        stderr=told,
+        env={**os.environ, **(environ or {})},
+    ) as process:
         try:
             end = time.monotonic() + PATIENCE_S
             while not _answers(port):
                 if process.poll() is not None or time.monotonic() > end:
                     raise RuntimeError(f"the server of {script} does not answer; start it by hand to see why")
                 time.sleep(0.1)
-            yield f"http://localhost:{port}"
+            yield f"http://localhost:{port}", process
         finally:
             process.terminate()
 

@@ -378,7 +378,10 @@ def test_serve_starts_streamlit_on_the_app(monkeypatch):
     monkeypatch.setattr(Path, "is_file", lambda _self: True)
     assert cli.main(["serve", "--port", "9000"]) == 0
     ((command, cwd),) = started
-    assert command == [sys.executable, "-m", "streamlit", "run", str(ROOT / "app.py"), "--server.port", "9000"]
+    assert command == [
+        *(sys.executable, "-m", "streamlit", "run", str(ROOT / "app.py")),
+        *("--server.address", "localhost", "--server.port", "9000"),
+    ]
     assert cwd == ROOT
     monkeypatch.setattr(Path, "is_file", lambda _self: False)
     assert cli.main(["serve"]) == 2

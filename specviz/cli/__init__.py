@@ -141,7 +141,8 @@ def serve(args: argparse.Namespace) -> int:
     app = Path(__file__).parents[2] / "app.py"
     if not app.is_file():
         raise ConfigError(_("the app is not there ({path}). Start it from a checkout.").format(path=app))
-    options = [] if args.port is None else ["--server.port", str(args.port)]
+    options = ["--server.address", args.address]
+    options += [] if args.port is None else ["--server.port", str(args.port)]
     return subprocess.call([sys.executable, "-m", "streamlit", "run", str(app), *options], cwd=app.parent)
 
 
@@ -203,4 +204,5 @@ def _parser() -> argparse.ArgumentParser:
     p.add_argument("-k", "--draft-length", type=int, help=_("tokens drafted each round (default: the best)"))
     p = command("serve", serve, _("start the app"))
     p.add_argument("--port", type=int, help=_("where the app listens (default: 8501)"))
+    p.add_argument("--address", default="localhost", help=_("who can come (default: this machine; 0.0.0.0: all)"))
     return parser
