@@ -1,7 +1,7 @@
 """What a visitor may ask of this server: wide limits on one's own machine, tight ones where SPECVIZ_HOSTED is set.
 
-    SPECVIZ_HOSTED=1                   a public page: the limits of `_HOSTED`, and only the pairs that are allowed
-    SPECVIZ_PAIRS="a/target+a/draft"   more pairs that a public page allows, by comma; a name alone is a target
+    SPECVIZ_HOSTED=1      a public page: tight limits, and only the bundled pair with all ways to draft
+    SPECVIZ_PAIRS="A; B"  names of `models.presets`, by semicolon, whose pairs it allows too
 
 Each refusal is one sentence with the limit in it, said before anything is loaded.
 """
@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from specviz import drafters
 from specviz.errors import ConfigError, TraceError
 from specviz.i18n import _
-from specviz.models import presets
+from specviz.models.presets import NAMED, PRESETS, TARGET, Preset
 
 _NO = ("", "0", "false", "no", "off")
 _WAYS = frozenset(drafters.NAMES)
@@ -68,8 +68,8 @@ def _hosted(pairs: frozenset[tuple[str, str | None]]) -> Limits:
         prompt_characters=4000,
         new_tokens=256,
         draft_length=16,
-        upload_bytes=4 * 2**20,
-        places=10_000,
+        upload_bytes=2 * 2**20,
+        places=5000,
         kept=64,
         kept_bytes=256 * 2**20,
         work_s=60.0,
@@ -81,6 +81,11 @@ def _hosted(pairs: frozenset[tuple[str, str | None]]) -> Limits:
     )
 
 
+def _pair(target: str, draft: str) -> tuple[str, str | None]:
+    """As in `Limits.pairs`."""
+    return target, None if draft.lower() in _WAYS else draft
+
+
 def hosted(environ: Mapping[str, str] = os.environ) -> bool:
     """Whether this is a public page, by the environment."""
     return environ.get("SPECVIZ_HOSTED", "").strip().lower() not in _NO
@@ -90,28 +95,29 @@ def read(environ: Mapping[str, str] = os.environ) -> Limits:
     """The limits that the environment asks for."""
     if not hosted(environ):
         return _OWN
-    allowed: set[tuple[str, str | None]] = {(presets.TARGET, None)}
-    allowed |= {(presets.TARGET, name) for name in presets.NAMED if name != presets.TARGET}
-    for pair in filter(None, map(str.strip, environ.get("SPECVIZ_PAIRS", "").split(","))):
-        target, _plus, draft = map(str.strip, pair.partition("+"))
-        allowed |= {(target, None)} | ({(target, draft)} if draft else set())
+    named = {preset.name: preset for preset in PRESETS}
+    allowed: set[tuple[str, str | None]] = {(TARGET, None)} | {(TARGET, name) for name in NAMED if name != TARGET}
+    for name in filter(None, map(str.strip, environ.get("SPECVIZ_PAIRS", "").split(";"))):
+        if name not in named:
+            raise ConfigError(f"SPECVIZ_PAIRS holds {name!r}. It takes names by semicolon, of: {'; '.join(named)}")
+        allowed |= {(named[name].target, None), _pair(named[name].target, named[name].draft)}
     return _hosted(frozenset(allowed))
 
 
 LIMITS = read()
 
 
+def presets() -> tuple[Preset, ...]:
+    """The named pairs that this server may load."""
+    return tuple(one for one in PRESETS if LIMITS.pairs is None or _pair(one.target, one.draft) in LIMITS.pairs)
+
+
 def check_pair(target: str, draft: str) -> None:
     """Raises ConfigError unless this server may load these two. draft: a model, or a way to draft without one."""
-    if LIMITS.pairs is None:
-        return
-    if (target, None if draft.lower() in _WAYS else draft) not in LIMITS.pairs:
-        targets = sorted({target for target, _draft in LIMITS.pairs})
-        raise ConfigError(
-            _(
-                "this server does not load {target} with {draft}. It has {pairs}; run specviz yourself for others."
-            ).format(target=target[:100], draft=draft[:100], pairs=", ".join(targets))
-        )
+    if LIMITS.pairs is not None and _pair(target, draft) not in LIMITS.pairs:
+        told = _("this server does not load {target} with {draft}. It has: {pairs}. Run specviz yourself for others.")
+        names = "; ".join(preset.name for preset in presets())
+        raise ConfigError(told.format(target=target[:100], draft=draft[:100], pairs=names))
 
 
 def check_run(prompt: str, *, draft_length: int, max_new_tokens: int) -> None:
