@@ -45,7 +45,8 @@ def opening(pair: Pair, prompt: Prompt) -> Opening:
             raise PromptError("this pair has no tokenizer, so the prompt must be token ids, not text")
         text = pair.tokenizer.chat(prompt.user, prompt.system) if isinstance(prompt, Chat) else prompt
         # A template writes BOS itself where the model wants it.
-        ids = pair.tokenizer.encode_plain(text) if isinstance(prompt, Chat) else pair.tokenizer.encode(text)
+        closed = getattr(pair.target, "has_encoder", False)
+        ids = pair.tokenizer.encode_plain(text) if text is not prompt else pair.tokenizer.encode(text, closed=closed)
     else:
         ids = _given_ids(pair, prompt)
         text = text_of(pair, ids)

@@ -22,7 +22,6 @@ from transformers import (
     PreTrainedTokenizerFast,
     Qwen3Config,
     RobertaConfig,
-    T5Config,
 )
 
 import specviz as sv
@@ -172,13 +171,6 @@ def test_trap7_padding_rows_are_cut_and_missing_ones_never_come(pair, rows):
     assert np.isneginf(logits[:, rows:]).all()
     trace = sv.speculate(sv.Pair(model, pair.draft, pair.tokenizer), [1], max_new_tokens=20, seed=0)
     assert max(trace.tokens) < min(rows, SIZE)
-
-
-def test_an_encoder_decoder_model_is_refused_in_a_sentence(tmp_path, pair):
-    T5Config(vocab_size=SIZE, d_model=16, num_layers=1, num_heads=2, d_ff=16).save_pretrained(tmp_path)
-    pair.tokenizer.tokenizer.save_pretrained(tmp_path)
-    with pytest.raises(sv.LoadError, match="is an encoder-decoder model, which is not supported yet"):
-        sv.load_pair(tmp_path)
 
 
 def test_a_model_that_sees_later_tokens_is_refused(pair):

@@ -201,12 +201,6 @@ def model_class(config: PreTrainedConfig) -> type[HFModel]:
     return HFModel
 
 
-def refuse_encoder_decoder(config: PreTrainedConfig, name: str) -> None:
-    """Raises LoadError for a model whose target pass is not a pass of one decoder."""
-    if config.is_encoder_decoder:
-        raise LoadError(f"{name} is an encoder-decoder model, which is not supported yet. Choose a decoder-only model.")
-
-
 def _input_device(model: PreTrainedModel) -> torch.device:
     """Where token ids go: a model can lie on several devices, and its embedding's counts, or where that runs."""
     embedding = model.get_input_embeddings()

@@ -17,7 +17,7 @@ from specviz.drafters.base import Draft
 from specviz.errors import ConfigError, LoadError
 from specviz.models import hub, presets
 from specviz.models.base import Pair, check_draft
-from specviz.models.hf import HFModel
+from specviz.models.hf import model_class
 from specviz.models.progress import Progress, Stopped, Watch, stoppable
 from specviz.models.vocabulary import Vocabulary, check_same_tokens
 from specviz.models.weights import Place, Source, need
@@ -80,7 +80,7 @@ def _load(names: Sequence[str], places: Sequence[Place], way: Draft | None, watc
         check_same_tokens(*tokenizers)
     vocabulary = Vocabulary(tokenizers[0])
     models = [source.weights(place, watch) for source, place in zip(sources, places, strict=True)]
-    loaded = [HFModel(model, vocabulary, name) for model, name in zip(models, names, strict=True)]
+    loaded = [model_class(model.config)(model, vocabulary, name) for model, name in zip(models, names, strict=True)]
     return Pair(loaded[0], way or loaded[1], vocabulary)
 
 

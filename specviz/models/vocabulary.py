@@ -44,8 +44,10 @@ class Vocabulary:
         self._byte_level = "ByteLevel" in decoder
         self._sentence_piece = not self._byte_level and ("ByteFallback" in decoder or "▁" in decoder)
 
-    def encode(self, text: str) -> list[int]:
+    def encode(self, text: str, *, closed: bool = False) -> list[int]:
         """The prompt's ids, with BOS once where the tokenizer adds one, and without a trailing EOS that it adds.
+
+        closed: with that EOS, as an encoder reads it.
 
         Raises PromptError for text that is no Unicode, and for an empty one when the tokenizer has no BOS.
         """
@@ -53,10 +55,12 @@ class Vocabulary:
         whole = list(self.tokenizer(text)["input_ids"])
         plain = self.encode_plain(text)
         starts = (i for i in range(len(whole) - len(plain) + 1) if whole[i : i + len(plain)] == plain)
-        before = whole[: next(starts, 0)]  # what the tokenizer puts before the text; what it puts after is left out
+        start = next(starts, 0)
+        before = whole[:start]  # what the tokenizer puts before the text; what it puts after is left out
+        after = whole[start + len(plain) :] if closed else []
         if plain[:1] == before[-1:] == [self.bos]:
             before = before[:-1]  # the text came with its BOS
-        ids = before + plain
+        ids = before + plain + after
         if not ids and self.bos is not None:
             ids = [self.bos]
         if not ids:

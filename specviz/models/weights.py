@@ -13,7 +13,6 @@ import torch
 from safetensors import SafetensorError, safe_open
 from transformers import (
     AutoConfig,
-    AutoModelForCausalLM,
     AutoTokenizer,
     BitsAndBytesConfig,
     PreTrainedModel,
@@ -21,7 +20,7 @@ from transformers import (
 )
 
 from specviz.errors import LoadError
-from specviz.models.hf import refuse_encoder_decoder
+from specviz.models.hf import model_class
 from specviz.models.hub import INDEX, WHOLE, Remote, shards
 from specviz.models.progress import Watch, reading
 from specviz.models.reasons import not_read, torn
@@ -77,9 +76,8 @@ class Source:
         try:
             with reading(self.name, {}, watch):
                 config = AutoConfig.from_pretrained(str(self.folder), **self._options())
-            refuse_encoder_decoder(config, self.name)
             with reading(self.name, self._files(), watch):
-                model, report = AutoModelForCausalLM.from_pretrained(
+                model, report = model_class(config).auto.from_pretrained(
                     str(self.folder), config=config, use_safetensors=True, output_loading_info=True, **options
                 )
             _refuse_parts(self.name, model, report)
