@@ -7,8 +7,8 @@ cancelled or fails. A job that nobody looks at any more stops.
 from __future__ import annotations
 
 import logging
-import threading
 import time
+import traceback
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -16,14 +16,19 @@ import streamlit as st
 
 from specviz.errors import SpecvizError
 from specviz.i18n import _
-from specviz.ui import shell, state
+from specviz.ui import hosting, shell, state, working
+from specviz.ui.turns import Line
 
 _POLL_S = 0.4  # between two looks at a job under way
 _LEFT_S = 60.0  # a job that no page has asked for so long stops
+_LOOK_S = 0.2  # between two looks at whether a job that waits is still wanted
 
 _log = logging.getLogger(__name__)
 
 Steps = Iterator[tuple[float, Any]]
+
+
+line = Line(hosting.LIMITS.jobs)  # of the jobs of all sessions
 
 
 class Job:
@@ -43,7 +48,7 @@ class Job:
         self._seen = time.monotonic()
 
     def start(self) -> None:
-        threading.Thread(target=self._work, name="job", daemon=True).start()
+        working.start("job", self._work, self.stop)
 
     def stop(self) -> None:
         """The step under way is the last; what there is stays."""
@@ -54,21 +59,33 @@ class Job:
         self._seen = time.monotonic()
 
     def _work(self) -> None:
+        place = line.join()
         try:
+            while not place.wait(_LOOK_S):
+                if self._unwanted():
+                    return
+            end = time.monotonic() + hosting.LIMITS.job_s
             for progress, value in self._steps:
                 self.value, self.progress = value, progress
-                if self.stopped or time.monotonic() - self._seen > _LEFT_S:
-                    self.stopped = True
+                if self._unwanted():
+                    break
+                if time.monotonic() > end:
+                    told = _("This server works {n:.0f} seconds on one experiment, and they are over.")
+                    self.error = told.format(n=hosting.LIMITS.job_s)
                     break
         except SpecvizError as error:
             self.error = str(error)
-        except Exception as error:  # out of memory, a driver: what there is stays, the log has the rest
-            _log.exception("a job broke")
-            self.error = _("This broke off ({kind}). Try again, or something smaller.").format(
-                kind=type(error).__name__
-            )
+        except Exception as error:  # out of memory, a driver: what there is stays, the log has the rest, but no text
+            kind = type(error).__name__
+            _log.error("a job broke: %s\n%s", kind, "".join(traceback.format_tb(error.__traceback__)))
+            self.error = _("This broke off ({kind}). Try again, or something smaller.").format(kind=kind)
         finally:
+            place.leave()
             self.running = False
+
+    def _unwanted(self) -> bool:
+        self.stopped = self.stopped or time.monotonic() - self._seen > _LEFT_S
+        return self.stopped
 
 
 def button(key: str, label: str, steps: Callable[[], Steps], *, asked: object = None) -> Job | None:
@@ -95,8 +112,14 @@ def button(key: str, label: str, steps: Callable[[], Steps], *, asked: object = 
 
 
 def _start(key: str, steps: Callable[[], Steps], asked: object) -> None:
+    """On a public page, the experiment that a visitor began before has had its time."""
+    if hosting.hosted():
+        for other in st.session_state.values():
+            if isinstance(other, Job):
+                other.stop()
     job = Job(steps(), asked=asked)
     state.put(key, job)
+    working.when_left(key, job.stop)
     job.start()
 
 
