@@ -1,9 +1,9 @@
 """Takes every step of the Dockerfile in a clean root and starts the app there: for machines without a container engine.
 
-`make image-check`, as root, on Debian, with debootstrap. A minimal Debian of this machine's release with Debian's python3
-stands in for the base image. Where PIP_FIND_LINKS is a folder of wheels, torch comes from there instead of PyTorch's own
-index. All else is as written: RUN through /bin/sh, COPY, ENV, USER. The app runs as that user, with no network but a
-loopback, on a root that is read-only but for /tmp and the volumes, as in compose.yaml.
+`make image-check`, as root, on Debian, with debootstrap. A minimal Debian of this machine's release, with its python3,
+stands in for the base image. Where PIP_FIND_LINKS is a folder of wheels, torch comes from there and not from PyTorch's
+own index. All else is as written: RUN through /bin/sh, COPY, ENV, USER. The app runs as that user, with no network but
+a loopback, on a root that is read-only but for /tmp and the volumes, as in compose.yaml.
 """
 
 from __future__ import annotations
