@@ -43,13 +43,17 @@ def opening(pair: Pair, prompt: Prompt) -> Opening:
     if isinstance(prompt, str | Chat):
         if pair.tokenizer is None:
             raise PromptError("this pair has no tokenizer, so the prompt must be token ids, not text")
-        text = pair.tokenizer.chat(prompt.user, prompt.system) if isinstance(prompt, Chat) else prompt
-        # A template writes BOS itself where the model wants it.
-        closed = getattr(pair.target, "has_encoder", False)
-        ids = pair.tokenizer.encode_plain(text) if text is not prompt else pair.tokenizer.encode(text, closed=closed)
+        if isinstance(prompt, Chat):
+            text = pair.tokenizer.chat(prompt.user, prompt.system)
+            ids = pair.tokenizer.encode_plain(text)  # a template writes BOS itself where the model wants it
+        else:
+            text = prompt
+            ids = pair.tokenizer.encode(text, closed=getattr(pair.target, "has_encoder", False))
     else:
         ids = _given_ids(pair, prompt)
         text = text_of(pair, ids)
+    if not ids:
+        raise PromptError("the model's chat template makes no token of this chat. Give the prompt as text.")
     context = pair.target.context_length
     if context is not None and len(ids) > context:
         raise PromptError(f"the prompt has {len(ids)} tokens and the target's context holds {context}. Shorten it.")

@@ -1,4 +1,4 @@
-"""The command line: decode, replay, measure, theory, serve. `terminal` says how things look.
+"""The command line: decode, presets, replay, measure, theory, serve. `terminal` says how things look.
 
 Exit codes: 0 done; 2 an error, told in one sentence on stderr; 130 interrupted, with all that was done printed and
 saved; 141 the reader of a pipe went away.
@@ -63,8 +63,11 @@ def decode(args: argparse.Namespace) -> int:
         "seed": args.seed,
         "stop": args.stop,
     }
-    prompt = _standard_input() if args.prompt == "-" else args.prompt
-    pair = sv.load_pair(args.target, args.draft, device=args.device, dtype=args.dtype)
+    if args.system and not args.chat:
+        raise ConfigError(_("--system needs --chat: a text to go on from has no system prompt"))
+    text = _standard_input() if args.prompt == "-" else args.prompt
+    prompt = sv.Chat(text, args.system) if args.chat else text
+    pair = _loaded(args)
     paint = terminal.painter(args.color)
     interrupted = False
     with (
@@ -92,6 +95,36 @@ def decode(args: argparse.Namespace) -> int:
             interrupted = True
     _say("", terminal.table(terminal.measured([trace], plain)))
     return 130 if interrupted else 0
+
+
+def _loaded(args: argparse.Namespace) -> sv.Pair:
+    """The pair; on a terminal a line on stderr follows each file that takes a while."""
+    draft_device, draft_dtype = args.draft_device or args.device, args.draft_dtype or args.dtype
+    with terminal.progress_line() as told:
+        return sv.load_pair(
+            args.target,
+            args.draft,
+            device="auto" if args.device_map else (args.device, draft_device),
+            dtype=(args.dtype, draft_dtype),
+            quantize=args.quantize,
+            device_map=args.device_map,
+            progress=told,
+        )
+
+
+def presets(args: argparse.Namespace) -> int:  # noqa: ARG001 - every command takes them
+    """Named pairs, what each needs, and whether that is free on this machine."""
+    memory = sv.models.machine.memory()
+    told = _("{device} ({name}): {free} of {total} free")
+    sizes = {"free": terminal.size(memory.free), "total": terminal.size(memory.total)}
+    _say(told.format(device=memory.device, name=terminal.safe(memory.name), **sizes), "")
+    for preset in sv.models.presets.PRESETS:
+        needs = terminal.size(preset.needs_bytes(memory.dtype))
+        fits = _("fits") if preset.fits(memory) else _("does not fit")
+        notes = [preset.licence] + [_("gated")] * preset.gated + [_("for a GPU")] * preset.for_gpu
+        _say(f"{preset.name}: {_('{size} in {dtype}').format(size=needs, dtype=memory.dtype)}, {fits}")
+        _say(f"  {', '.join(notes)}", f"  --target {preset.target} --draft {preset.draft}")
+    return 0
 
 
 def replay(args: argparse.Namespace) -> int:
@@ -174,6 +207,8 @@ def _parser() -> argparse.ArgumentParser:
 
     p = command("decode", decode, _("decode a prompt and show each round as it comes"), colors)
     p.add_argument("prompt", help=_("the text to go on from; - reads standard input"))
+    p.add_argument("--chat", action="store_true", help=_("the prompt is what a user says: use the chat template"))
+    p.add_argument("--system", default="", help=_("with --chat: what the model is told first"))
     p.add_argument("-k", "--draft-length", type=int, default=4, help=_("tokens drafted each round (default 4)"))
     p.add_argument("--temperature", type=float, default=1.0, help=_("0 is greedy (default 1)"))
     p.add_argument("--top-k", type=int, help=_("keep the so many most probable tokens"))
@@ -187,13 +222,18 @@ def _parser() -> argparse.ArgumentParser:
     p.add_argument("--seed", type=int, help=_("the same seed gives the same run (default: a fresh one)"))
     p.add_argument("--max-new-tokens", type=int, default=64, help=_("the most to decode (default 64)"))
     p.add_argument("--stop", action="append", default=[], help=_("end the text before this; can be given again"))
-    p.add_argument("--target", help=_("a model's folder or hub id (default: the bundled target)"))
+    p.add_argument("--target", help=_("a model's folder, .gguf file or hub id (default: the bundled target)"))
     p.add_argument("--draft", help=_("the same for the draft; or lookup, skipped, uniform: no second model"))
     p.add_argument("--device", default="auto", help=_("auto, cpu, cuda or mps"))
+    p.add_argument("--draft-device", help=_("the draft's, where it is another one"))
+    p.add_argument("--device-map", choices=("auto",), help=_("auto spreads each model over several GPUs"))
     p.add_argument("--dtype", default="auto", help=_("auto, float32, float16 or bfloat16"))
+    p.add_argument("--draft-dtype", help=_("the draft's, where it is another one"))
+    p.add_argument("--quantize", choices=("4bit", "8bit"), help=_("weights of so many bits, through bitsandbytes"))
     p.add_argument("--csv", help=_("save a table of all tokens here"))
     p.add_argument("--json", help=_("save the trace here, for replay and measure"))
     p.add_argument("--plain", action="store_true", help=_("decode with the target alone"))
+    command("presets", presets, _("list named pairs and whether this machine has the memory for them"))
     p = command("replay", replay, _("show a saved trace as decode showed it"), colors)
     p.add_argument("trace", help=_("a file that decode --json wrote"))
     p = command("measure", measure, _("print what saved traces measure"))

@@ -6,6 +6,7 @@ A model's text is hostile here: no character of it reaches the terminal that cou
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 import unicodedata
@@ -16,11 +17,13 @@ import specviz as sv
 from specviz import timeline
 from specviz.figures import style
 from specviz.i18n import _
+from specviz.models.progress import Progress
 from specviz.records import Round, Trace
 from specviz.timeline import number
 
 Paint = Callable[[str, str], str]  # (text, outcome) -> the text on the outcome's colour, or as it is
 
+_LINE = 78  # characters of a line that is written over and over, so that it does not wrap
 LABEL = 18  # cells that a token takes; longer ones are cut
 
 
@@ -108,6 +111,31 @@ def text_lines(trace: Trace, paint: Paint) -> str:
     spans = timeline.spans(trace)
     text = "".join("\n".join(paint(safe(line), s.outcome) for line in s.text.split("\n")) for s in spans)
     return f"{_indented(text)}\n{_('ended by: {reason}').format(reason=trace.stop_reason)}"
+
+
+def size(n_bytes: int | None) -> str:
+    """Gigabytes or megabytes, as makers of memory count them; ? where unknown."""
+    if n_bytes is None:
+        return "?"
+    return f"{n_bytes / 1e9:.1f} GB" if n_bytes >= 1e9 else f"{n_bytes / 1e6:.0f} MB"
+
+
+@contextlib.contextmanager
+def progress_line() -> Iterator[Callable[[Progress], None] | None]:
+    """What `load_pair` tells, on one line of stderr that is wiped at the end; None where no terminal shows it."""
+    if sys.stderr is None or not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
+        yield None
+        return
+
+    def told(progress: Progress) -> None:
+        done = f"{size(progress.done)} / {size(progress.total)}" if progress.file else _("waiting for another load")
+        line = f"{safe(progress.model)} {safe(progress.file)} {done}".replace("\n", " ")[-_LINE:]
+        print(f"\r\x1b[K{line}", end="", file=sys.stderr, flush=True)
+
+    try:
+        yield told
+    finally:
+        print("\r\x1b[K", end="", file=sys.stderr, flush=True)
 
 
 def table(rows: Iterable[tuple[str, str]]) -> str:
