@@ -48,7 +48,8 @@ def opening(pair: Pair, prompt: Prompt) -> Opening:
             ids = pair.tokenizer.encode_plain(text)  # a template writes BOS itself where the model wants it
         else:
             text = prompt
-            ids = pair.tokenizer.encode(text, closed=getattr(pair.target, "has_encoder", False))
+            closed = {"closed": True} if getattr(pair.target, "has_encoder", False) else {}
+            ids = pair.tokenizer.encode(text, **closed)
     else:
         ids = _given_ids(pair, prompt)
         text = text_of(pair, ids)
