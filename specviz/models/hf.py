@@ -91,7 +91,8 @@ class HFModel:
 
         A second reader is asked in between, since some families keep what they read in the model itself.
         """
-        known = [i for i in range(min(self.vocab_size, self.n_rows)) if i not in self.unknown]
+        pad = getattr(self.model.config, "pad_token_id", None)  # some families count no position for it
+        known = [i for i in range(min(self.vocab_size, self.n_rows)) if i not in self.unknown and i != pad]
         ids = (known[: 2 * CHECK_TOKENS] * 2 * CHECK_TOKENS)[: 2 * CHECK_TOKENS]
         first, other = ids[:CHECK_TOKENS], [*ids[: CHECK_TOKENS - 3], *ids[CHECK_TOKENS : CHECK_TOKENS + 3]]
         want, want_other = self._alone(first), self._alone(other)  # after each token, [CHECK_TOKENS, V]

@@ -1,0 +1,1 @@
+"""Model families of transformers as tiny random models, built from their configurations: no download."""
