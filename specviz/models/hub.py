@@ -62,6 +62,9 @@ class Remote:
                 f"{self.name} has no {WHOLE}, and no other format is read, since pickled weights can run code. "
                 "Choose a model that is saved as safetensors."
             )
+        latest = self.folder.parents[1] / "refs" / "main"  # where the cache looks when there is no network
+        latest.parent.mkdir(exist_ok=True)
+        latest.write_text(self.commit, encoding="utf-8")
 
     def _fetch(self, files: list[str], watch: Watch) -> None:
         for file in files:
