@@ -7,22 +7,23 @@ each other, so that whatever shows it needs no check of its own.
 from __future__ import annotations
 
 import codecs
-import dataclasses
 import json
 import math
 import os
+import re
 import reprlib
-from collections.abc import Callable, Iterator
-from operator import le, lt
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 import msgspec
 
 from specviz import timeline
+from specviz.consistency import check
 from specviz.errors import TraceError
 from specviz.files import save, why
-from specviz.records import SCHEMA_VERSION, Node, Round, Trace
+from specviz.records import SCHEMA_VERSION, FinalDraw, Node, Trace
 
 if TYPE_CHECKING:
     import pandas
@@ -51,21 +52,9 @@ COLUMNS = {
     "round_s": "float64",
 }
 _INFINITE = "Infinity"  # how JSON, which has no infinite numbers, spells target_gap where no second token is possible
-_RANGES: dict[str, tuple[float, Callable[[Any, Any], bool], float, str]] = {  # by field: least, < or <=, most, in words
-    **dict.fromkeys(
-        ("target_prob", "draft_prob", "residual_prob", "accept_prob", "prob", "below", "beta"), (0, le, 1, "[0, 1]")
-    ),
-    **dict.fromkeys(("uniform", "r"), (0, lt, 1, "[0, 1)")),
-    **dict.fromkeys(("draft_s", "verify_s", "round_s", "total_s"), (0, lt, math.inf, "[0, inf) seconds")),
-    **dict.fromkeys(
-        ("token", "prompt_tokens", "seed", "draft_length", "reused", "fed", "dropped"), (0, lt, 2**63, "0 .. 2^63 - 1")
-    ),
-    "max_new_tokens": (1, lt, 2**63, "1 .. 2^63 - 1"),
-    "target_gap": (0, le, math.inf, "[0, inf]"),
-}
-_ROUNDING = 1e-9  # of sums over a vocabulary in float64
+_INFINITE_GAP = re.compile(rb'"target_gap"\s*:\s*"Infinity"')  # no text holds it: there a quote has a backslash
+_MOST_BYTES = 2**28  # of one file; a longer one is no run that anybody recorded
 _UNUSABLE = (OSError, ValueError, RuntimeError, TypeError, AttributeError, EOFError)  # not there, not UTF-8, no file ..
-Fault = tuple[str, str, object]  # where, the rule, what is there instead
 
 
 def to_frame(trace: Trace) -> pandas.DataFrame:
@@ -114,7 +103,7 @@ def to_json(trace: Trace, path_or_buffer: Target = None) -> str | None:
 
     Raises TraceError for a hand-made trace that `from_json` would refuse.
     """
-    _check(trace, "this record")
+    check(trace, "this record")
     raw = msgspec.to_builtins(trace)
     _respell_gaps(raw, math.inf, _INFINITE)
     try:
@@ -132,30 +121,47 @@ def from_json(path_or_buffer: str | os.PathLike[str] | IO[str] | IO[bytes]) -> T
     where, data = _content(path_or_buffer)
     if not data.strip():
         raise TraceError(f"{where} is empty. Save the trace again.")
+    _check_version(where, data)
+    spelt, n_infinite = _INFINITE_GAP.subn(b'"target_gap":%a' % sys.float_info.max, data)
     try:
-        raw = msgspec.json.decode(data)
+        trace = msgspec.json.decode(spelt, type=Trace)  # straight into records: what is not in them takes no memory
+    except (ValueError, RecursionError) as error:
+        what, _, place = str(error).partition(" - at ")
+        raise TraceError(f"{where} is not a trace: at {place.strip('`') or '$'}: {what.replace('`', '')}") from None
+    for drawn in _drawn(trace) if n_infinite else ():
+        if drawn.target_gap == sys.float_info.max:
+            object.__setattr__(drawn, "target_gap", math.inf)
+    check(trace, where)
+    return trace
+
+
+class _Head(msgspec.Struct):
+    """What is read of a file before anything else; all else in it is passed over and takes no memory."""
+
+    schema_version: msgspec.Raw = msgspec.Raw(b"")
+
+
+def _check_version(where: str, data: bytes) -> None:
+    """Raises TraceError unless this is JSON that says that it is of our version."""
+    try:
+        data.decode()  # the letters of what is passed over are not looked at below
+        version = bytes(msgspec.json.decode(data, type=_Head).schema_version)
     except RecursionError:
         raise TraceError(f"{where} is not a trace: its brackets are nested too deeply") from None
+    except msgspec.ValidationError:  # JSON, but no object
+        version = b""
     except ValueError as error:
         if "truncated" in str(error) or (data.lstrip().startswith(b"{") and not data.rstrip().endswith(b"}")):
             raise TraceError(f"{where} ends in the middle, after {len(data)} bytes. Save the trace again.") from None
         raise TraceError(f"{where} is not JSON ({error})") from None
-    if not isinstance(raw, dict) or "schema_version" not in raw:
+    if not version:
         raise TraceError(f"{where} is not a trace: it has no schema_version")
-    version = raw["schema_version"]
-    if type(version) is not int or version != SCHEMA_VERSION:
+    if version != b"%d" % SCHEMA_VERSION:
+        told = reprlib.repr(version.decode(errors="replace"))[1:-1]
         raise TraceError(
-            f"{where} has schema_version {reprlib.repr(version)}, and this version of specviz reads {SCHEMA_VERSION}. "
+            f"{where} has schema_version {told}, and this version of specviz reads {SCHEMA_VERSION}. "
             "Use the version of specviz that wrote it, or record the run again."
         )
-    _respell_gaps(raw, _INFINITE, math.inf)
-    try:
-        trace = msgspec.convert(raw, Trace)
-    except (ValueError, RecursionError) as error:
-        what, _, place = str(error).partition(" - at ")
-        raise TraceError(f"{where} is not a trace: at {place.strip('`') or '$'}: {what.replace('`', '')}") from None
-    _check(trace, where)
-    return trace
 
 
 def _rows(trace: Trace) -> Iterator[tuple[object, ...]]:
@@ -177,83 +183,6 @@ def _rows(trace: Trace) -> Iterator[tuple[object, ...]]:
             )
 
 
-def _check(trace: Trace, where: str) -> None:
-    """Raises TraceError at the first part that is out of its range or does not fit the rest."""
-    fault = next(_out_of_range(trace, "$"), None) or next(_misfits(trace), None)
-    if fault:
-        place, rule, got = fault
-        raise TraceError(f"{where} is not a trace: at {place}: {rule}, got {reprlib.repr(got)}")
-
-
-def _out_of_range(record: Any, place: str) -> Iterator[Fault]:
-    """Every number of the record and of the records in it, against `_RANGES`, by the name of its field."""
-    for field in dataclasses.fields(record):
-        name, value = field.name, getattr(record, field.name)
-        several = isinstance(value, tuple)
-        for i, item in enumerate(value if several else (value,)):
-            at = f"{place}.{name}[{i}]" if several else f"{place}.{name}"
-            if dataclasses.is_dataclass(item):
-                yield from _out_of_range(item, at)
-            elif name in _RANGES and item is not None:
-                least, holds, most, rule = _RANGES[name]
-                if not (least <= item and holds(item, most)):
-                    yield at, f"must lie in {rule}", item
-
-
-def _misfits(trace: Trace) -> Iterator[Fault]:
-    """What does not fit the rest, in a trace whose numbers are in range; each test rests on those before it."""
-    if (trace.draft is None) != (trace.draft_length == 0):
-        yield "$.draft", "must be null when draft_length is 0, and only then", trace.draft
-    start = len(trace.prompt_tokens)
-    for i, round_ in enumerate(trace.rounds):
-        place = f"$.rounds[{i}]"
-        if round_.index != i:
-            yield f"{place}.index", f"must be {i}", round_.index
-        if round_.start != start:
-            yield f"{place}.start", f"must be {start}, the number of tokens before the round", round_.start
-        yield from _misfits_in_round(round_, place)
-        start += len(round_.emitted)
-    if not "".join(piece for round_ in trace.rounds for piece in round_.pieces).startswith(trace.text):
-        yield "$.text", "must be the beginning of the rounds' pieces put together", trace.text
-
-
-def _misfits_in_round(round_: Round, place: str) -> Iterator[Fault]:
-    for i, node in enumerate(round_.nodes):
-        at = f"{place}.nodes[{i}]"
-        if node.parent is not None and not 0 <= node.parent < i:
-            yield f"{at}.parent", "must be null or the index of an earlier node", node.parent
-        depth = 1 if node.parent is None else round_.nodes[node.parent].depth + 1
-        if node.depth != depth:
-            yield f"{at}.depth", f"must be {depth}, one more than its parent's", node.depth
-        if node.draft_prob == 0:
-            yield f"{at}.draft_prob", "must be above 0, since the token was drawn", node.draft_prob
-    judged: set[int] = set()
-    for i, trial in enumerate(round_.trials):
-        at = f"{place}.trials[{i}]"
-        if not 0 <= trial.node < len(round_.nodes) or trial.node in judged:
-            yield f"{at}.node", f"must be one of the round's {len(round_.nodes)} nodes, each judged once", trial.node
-        judged.add(trial.node)
-        if trial.accepted != (trial.r < trial.accept_prob):
-            yield f"{at}.accepted", f"must be whether {trial.r} (r) < {trial.accept_prob} (accept_prob)", trial.accepted
-    final, rejected = round_.final, [not trial.accepted for trial in round_.trials[-1:]] == [True]
-    if final is not None and (final.source == "residual") != rejected:
-        yield f"{place}.final.source", "must be residual after a rejected draft, and only then", final.source
-    for i, drawn in enumerate((*round_.nodes, final)):
-        if drawn is None:
-            continue
-        at = f"{place}.nodes[{i}]" if i < len(round_.nodes) else f"{place}.final"
-        tokens = [candidate.token for candidate in drawn.candidates]
-        if drawn.token not in tokens:
-            yield f"{at}.token", "must be among its candidates", drawn.token
-        if drawn is final and rejected and round_.nodes[round_.trials[-1].node].token not in tokens:
-            yield f"{at}.candidates", "must hold the rejected token", tokens
-        end = drawn.below + (drawn.draft_prob if isinstance(drawn, Node) else drawn.prob)
-        if not drawn.below - _ROUNDING <= drawn.uniform <= end + _ROUNDING:
-            yield f"{at}.uniform", f"must lie in the token's stretch, {drawn.below} to {end}", drawn.uniform
-    if len(round_.pieces) != len(round_.emitted):
-        yield f"{place}.pieces", f"must be {len(round_.emitted)} texts, one an emitted token", len(round_.pieces)
-
-
 def _inert(value: object) -> object:
     return json.dumps(value) if isinstance(value, str) and value.lstrip()[:1] in tuple("=+-@") else value
 
@@ -263,6 +192,13 @@ def _respell_gaps(raw: dict[str, Any], old: object, new: object) -> None:
     for round_ in _items(raw.get("rounds")):
         for drawn in _items([*_items(round_.get("nodes")), round_.get("final")]):
             drawn.update({"target_gap": new} if drawn.get("target_gap") == old else {})
+
+
+def _drawn(trace: Trace) -> Iterator[Node | FinalDraw]:
+    for round_ in trace.rounds:
+        yield from round_.nodes
+        if round_.final is not None:
+            yield round_.final
 
 
 def _items(raw: object) -> list[dict[str, Any]]:
@@ -275,8 +211,14 @@ def _content(source: Any) -> tuple[str, bytes]:
     named = isinstance(source, str | os.PathLike)
     where = "the text" if given else str(source) if named else str(getattr(source, "name", "the file"))
     try:
-        read = source if given else Path(source).expanduser().read_bytes() if named else source.read()
+        if named and not given:
+            with Path(source).expanduser().open("rb") as file:
+                read = file.read(_MOST_BYTES + 1)
+        else:
+            read = source if given else source.read(_MOST_BYTES + 1)
         content = read.encode() if isinstance(read, str) else bytes(read)
     except _UNUSABLE as error:
         raise TraceError(f"{where[:300]} cannot be read ({why(error)}). Name the JSON file of a trace.") from None
+    if len(content) > _MOST_BYTES:
+        raise TraceError(f"{where[:300]} has more than {_MOST_BYTES // 2**20} MB, too many for a trace.")
     return where, content.removeprefix(codecs.BOM_UTF8)

@@ -32,7 +32,8 @@ ALLOWED = {
     "measure": {"records", "theory"},
     "race": {"records", "measure", "timeline"},
     "files": set(),
-    "export": {"records", "timeline", "measure", "files"},
+    "consistency": {"records"},
+    "export": {"records", "consistency", "timeline", "measure", "files"},
     "replay": {"records", "timeline", "replay", "files"},
     "examples": {"records", "export", "examples"},
     "examples.__main__": {"__init__", "examples"},  # decodes anew, with the public names of specviz
