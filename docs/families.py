@@ -34,5 +34,5 @@ def between(text: str) -> str:
 
 if __name__ == "__main__":
     old = README.read_text(encoding="utf-8")
-    README.write_text(old.replace(BEGIN + between(old), BEGIN + table()), encoding="utf-8")
+    README.write_text(old.replace(BEGIN + between(old), BEGIN + table()), encoding="utf-8", newline="\n")
     print(table())

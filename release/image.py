@@ -121,7 +121,9 @@ def _debian(root: Path) -> None:
         ["apt-get", "indextargets", "--format", "$(REPO_URI) $(CODENAME)"], encoding="utf-8"
     )
     release = next(
-        line for line in Path("/etc/os-release").read_text().splitlines() if line.startswith("VERSION_CODENAME=")
+        line
+        for line in Path("/etc/os-release").read_text(encoding="utf-8").splitlines()
+        if line.startswith("VERSION_CODENAME=")
     )
     release = release.partition("=")[2]
     mirror = next(line.split()[0] for line in listed.splitlines() if line.split()[1] == release)

@@ -64,7 +64,7 @@ class Remote:
             )
         latest = self.folder.parents[1] / "refs" / "main"  # where the cache looks when there is no network
         latest.parent.mkdir(exist_ok=True)
-        latest.write_text(self.commit, encoding="utf-8")
+        latest.write_text(self.commit, encoding="utf-8", newline="\n")
 
     def _fetch(self, files: list[str], watch: Watch) -> None:
         for file in files:

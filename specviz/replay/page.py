@@ -51,7 +51,7 @@ def to_html(trace: Trace, path_or_buffer: Target = None, *, talk: bool = False) 
     Raises TraceError when the file cannot be written.
     """
     page = _page(trace, talk=talk)
-    return save(path_or_buffer, lambda path: path.write_text(page, encoding="utf-8") if path else page)
+    return save(path_or_buffer, lambda path: path.write_text(page, encoding="utf-8", newline="\n") if path else page)
 
 
 def _page(trace: Trace, *, talk: bool = False) -> str:
