@@ -28,7 +28,7 @@ import sys
 sys.path.insert(0, {str(ROOT)!r})
 from specviz.ui import pairs, shell
 from tests.test_pages import hostile_pair
-pairs.load = lambda draft: hostile_pair()
+pairs.load = lambda choice, watch=None: hostile_pair()
 shell.navigate().run()
 """
 

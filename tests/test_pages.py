@@ -74,7 +74,7 @@ def hostile_pair():
 
 @pytest.fixture
 def _hostile(monkeypatch):
-    monkeypatch.setattr(pairs, "load", lambda _draft: hostile_pair())
+    monkeypatch.setattr(pairs, "load", lambda *_: hostile_pair())
 
 
 def page(name, **query):
@@ -222,12 +222,12 @@ def test_settings_reach_the_engine():
 
 def test_the_draft_that_was_chosen_is_the_one_that_is_loaded(monkeypatch):
     asked = []
-    monkeypatch.setattr(pairs, "load", lambda draft: asked.append(draft) or hostile_pair())
+    monkeypatch.setattr(pairs, "load", lambda choice, *_: asked.append(choice) or hostile_pair())
     at = page("pages/watch.py")
     asked.clear()
     at.selectbox(key=state.DRAFT).set_value("bundled/draft-weak").run()
     run(at)
-    assert set(asked) == {"bundled/draft-weak"}
+    assert set(asked) == {pairs.Choice(draft="bundled/draft-weak")}
 
 
 @pytest.mark.parametrize("draft", drafters.NAMES)
@@ -238,7 +238,7 @@ def test_a_run_without_a_second_model_shares_the_target_that_is_loaded(draft):
     trace = run(at).session_state[state.PLAYER].trace
     assert not at.exception
     assert (trace.draft, len(trace.tokens)) == (drafters.named(draft).name, 12)
-    assert pairs.load(draft).target is pairs.load("bundled/draft").target
+    assert pairs.load(pairs.Choice(draft=draft)).target is pairs.load(pairs.Choice()).target
 
 
 @pytest.mark.usefixtures("_hostile")
@@ -273,7 +273,7 @@ def slow_pair(seconds=0.02):
 
 def test_stop_stops_and_keeps_what_was_decoded(monkeypatch):
     pair = slow_pair()
-    monkeypatch.setattr(pairs, "load", lambda _draft: pair)
+    monkeypatch.setattr(pairs, "load", lambda *_: pair)
     at = page("pages/watch.py")
     assert at.button(key="stop_button").disabled
     at.button(key="run_button").click().run()
@@ -294,7 +294,7 @@ def test_stop_stops_and_keeps_what_was_decoded(monkeypatch):
 
 def test_widgets_do_not_disturb_a_run_and_every_round_arrives(monkeypatch):
     pair = slow_pair()
-    monkeypatch.setattr(pairs, "load", lambda _draft: pair)
+    monkeypatch.setattr(pairs, "load", lambda *_: pair)
     at = page("pages/watch.py")
     at.number_input(key=state.MAX_NEW_TOKENS).set_value(40)
     at.button(key="run_button").click().run()
@@ -326,7 +326,7 @@ def test_a_growing_run_is_sent_less_and_less_often(monkeypatch):
 def settings(**changes):
     asked = {
         "prompt": "x",
-        "draft": "bundled/draft",
+        "models": pairs.Choice(),
         "draft_length": 3,
         "temperature": 1.0,
         "top_k": None,
@@ -339,7 +339,7 @@ def settings(**changes):
 
 
 def test_a_run_that_nobody_looks_at_stops(monkeypatch):
-    monkeypatch.setattr(pairs, "load", lambda _draft: slow_pair())
+    monkeypatch.setattr(pairs, "load", lambda *_: slow_pair())
     monkeypatch.setattr(player_module, "_LEFT_S", 0.2)
     player = runs.play(settings(max_new_tokens=4096))
     for _ in range(5):
@@ -374,7 +374,7 @@ def test_the_server_forgets_the_oldest_runs(monkeypatch):
 
 def test_what_a_session_shows_stays_when_the_server_forgets_it_and_running_runs_go_last(monkeypatch):
     pair = slow_pair()
-    monkeypatch.setattr(pairs, "load", lambda _draft: pair)
+    monkeypatch.setattr(pairs, "load", lambda *_: pair)
     monkeypatch.setattr(hosting, "LIMITS", dataclasses.replace(hosting.LIMITS, kept=2))
     golden = ROOT / "tests" / "golden" / "trace_v1.json"
     at = page("pages/watch.py")
@@ -434,7 +434,7 @@ def test_an_error_inside_a_run_keeps_its_rounds(monkeypatch, error):
     broken = sv.Pair(
         target=TableModel(breaks, 2), draft=TableModel(lambda _: [0.5, 0.5], 2), tokenizer=HalfVocabulary()
     )
-    monkeypatch.setattr(pairs, "load", lambda _draft: broken)
+    monkeypatch.setattr(pairs, "load", lambda *_: broken)
     at = page("pages/watch.py")
     at.number_input(key=state.DRAFT_LENGTH).set_value(1)
     run(at)
@@ -452,7 +452,7 @@ class HalfVocabulary(HostileVocabulary):
 
 
 def test_models_that_do_not_load_are_said_so(monkeypatch):
-    def fails(_draft):
+    def fails(*_):
         raise sv.LoadError("bundled/target lacks 3 of its weights")
 
     monkeypatch.setattr(pairs, "load", fails)
@@ -504,7 +504,7 @@ def test_an_address_that_the_stage_wrote_before_run_was_pressed_is_no_wish():
 def test_a_second_run_that_fails_before_the_first_has_a_round_says_so(monkeypatch):
     loaded = threading.Event()
 
-    def slow(_draft):
+    def slow(*_):
         loaded.wait(PATIENCE_S)
         raise sv.LoadError("no such weights")
 
@@ -576,7 +576,7 @@ def test_a_saved_trace_is_shown_again_without_a_model():
 @pytest.mark.usefixtures("_hostile")
 def test_a_file_that_is_opened_during_a_run_stops_the_run(monkeypatch):
     pair = slow_pair()
-    monkeypatch.setattr(pairs, "load", lambda _draft: pair)
+    monkeypatch.setattr(pairs, "load", lambda *_: pair)
     at = page("pages/watch.py")
     at.button(key="run_button").click().run()
     golden = ROOT / "tests" / "golden" / "trace_v1.json"

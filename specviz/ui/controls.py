@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import streamlit as st
 
 from specviz import examples
 from specviz.errors import SpecvizError
 from specviz.i18n import _
 from specviz.models import presets
-from specviz.ui import runs, show, state
+from specviz.ui import links, pairs, runs, show, state
 from specviz.ui.settings import Settings
 
 _WIDEST = 16  # the longest draft that can be chosen
 _MOST_TOKENS = 512
 _FILE_MB = 20
+_WARP = (  # settings that are fields of Sampling, under one name
+    state.TEMPERATURE,
+    state.TOP_K,
+    state.TOP_P,
+    state.MIN_P,
+    state.REPETITION_PENALTY,
+    state.PRESENCE_PENALTY,
+    state.FREQUENCY_PENALTY,
+    state.MIN_NEW_TOKENS,
+)
 
 
 def settings(shown: runs.Shown) -> None:
@@ -46,13 +58,10 @@ def settings(shown: runs.Shown) -> None:
 
 
 def _more() -> None:
-    drafts = {
-        presets.DRAFT: _("Draft model, 0.7M"),
-        presets.WEAK_DRAFT: _("Weak draft model, 0.5M"),
-        "lookup": _("Prompt lookup: copies what followed before"),
-        "skipped": _("The target with half of its layers"),
-        "uniform": _("Hopeless: every token alike"),
-    }
+    models: pairs.Choice = state.get(state.MODELS)
+    drafts = _drafts(models)
+    if state.get(state.DRAFT) not in drafts:
+        state.put(state.DRAFT, next(iter(drafts)))
     st.selectbox(
         _("Who drafts"),
         list(drafts),
@@ -60,11 +69,35 @@ def _more() -> None:
         key=state.DRAFT,
         persist_state="session",
     )
-    _number(state.TOP_K, _("Top-k"), least=1, step=1, empty=_("off"))
-    _number(state.TOP_P, _("Top-p"), least=0.0, most=1.0, step=0.05, empty=_("off"))
-    _number(state.MIN_P, _("Min-p"), least=0.0, most=1.0, step=0.05, empty=_("off"))
+    st.page_link(links.models(), label=_("Other models"))
+    if pairs.speaks(models):
+        st.toggle(_("Chat: as a message to the model"), key=state.CHAT, persist_state="session")
+        st.text_area(_("System prompt"), key=state.SYSTEM, height=68, persist_state="session")
     _number(state.SEED, _("Seed"), least=0, step=1, empty=_("random"))
     _number(state.MAX_NEW_TOKENS, _("New tokens at most"), least=1, most=_MOST_TOKENS, step=16)
+    warp, words = st.tabs([_("Warp"), _("Penalties")])
+    with warp:
+        _number(state.TOP_K, _("Top-k"), least=1, step=1, empty=_("off"))
+        _number(state.TOP_P, _("Top-p"), least=0.0, most=1.0, step=0.05, empty=_("off"))
+        _number(state.MIN_P, _("Min-p"), least=0.0, most=1.0, step=0.05, empty=_("off"))
+    with words:
+        _number(state.REPETITION_PENALTY, _("Repetition penalty"), least=0.01, step=0.05, empty=_("off"))
+        _number(state.PRESENCE_PENALTY, _("Presence penalty"), least=-1000.0, step=0.1, empty=_("off"))
+        _number(state.FREQUENCY_PENALTY, _("Frequency penalty"), least=-1000.0, step=0.1, empty=_("off"))
+        _number(state.MIN_NEW_TOKENS, _("New tokens at least"), least=0, step=1, empty=_("off"))
+        st.text_area(_("Words that never come, one a line"), key=state.BAD_WORDS, height=68, persist_state="session")
+
+
+def _drafts(models: pairs.Choice) -> dict[str, str]:
+    """Who can draft for the target, and the words for it."""
+    ways = {
+        "lookup": _("Prompt lookup: copies what followed before"),
+        "skipped": _("The target with half of its layers"),
+        "uniform": _("Hopeless: every token alike"),
+    }
+    if models.bundled:
+        return {presets.DRAFT: _("Draft model, 0.7M"), presets.WEAK_DRAFT: _("Weak draft model, 0.5M")} | ways
+    return ({} if models.draft in ways else {models.draft: models.draft}) | ways
 
 
 def _number(
@@ -93,19 +126,21 @@ def _number(
 
 def _run() -> None:
     """Run was pressed."""
-    show.play(
-        Settings(
-            prompt=state.get(state.PROMPT),
-            draft=state.get(state.DRAFT),
-            draft_length=state.get(state.DRAFT_LENGTH),
-            temperature=state.get(state.TEMPERATURE),
-            top_k=state.get(state.TOP_K),
-            top_p=state.get(state.TOP_P),
-            min_p=state.get(state.MIN_P),
-            seed=state.get(state.SEED),
-            max_new_tokens=state.get(state.MAX_NEW_TOKENS),
+    same = {
+        key: state.get(key)
+        for key in (
+            state.PROMPT,
+            state.DRAFT_LENGTH,
+            state.MAX_NEW_TOKENS,
+            state.SEED,
+            *_WARP,
+            state.CHAT,
+            state.SYSTEM,
         )
-    )
+    }
+    words = tuple(line.strip() for line in state.get(state.BAD_WORDS).splitlines() if line.strip())
+    models = replace(state.get(state.MODELS), draft=state.get(state.DRAFT))
+    show.play(Settings(models=models, bad_words=words, **same))
 
 
 def _example() -> None:
@@ -113,17 +148,16 @@ def _example() -> None:
     name = state.get(state.EXAMPLE)
     show.stop()
     recorded = examples.load(name)
-    for key, value in {
+    values = {
         state.PROMPT: recorded.prompt,
+        state.MODELS: pairs.Choice(),
         state.DRAFT: recorded.draft,
         state.DRAFT_LENGTH: recorded.draft_length,
-        state.TEMPERATURE: recorded.sampling.temperature,
-        state.TOP_K: recorded.sampling.top_k,
-        state.TOP_P: recorded.sampling.top_p,
-        state.MIN_P: recorded.sampling.min_p,
         state.SEED: recorded.seed,
         state.MAX_NEW_TOKENS: recorded.max_new_tokens,
-    }.items():
+        state.BAD_WORDS: "\n".join(recorded.sampling.bad_words),
+    }
+    for key, value in (values | {key: getattr(recorded.sampling, key) for key in _WARP}).items():
         state.put(key, value)
     show.turn_to(name)
 

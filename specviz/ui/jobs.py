@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import time
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from typing import Any
 
 import streamlit as st
@@ -25,7 +25,7 @@ _LOOK_S = 0.2  # between two looks at whether a job that waits is still wanted
 
 _log = logging.getLogger(__name__)
 
-Steps = Iterator[tuple[float, Any]]
+Steps = Generator[tuple[float, Any], None, None]
 
 
 line = Line(hosting.LIMITS.jobs)  # of the jobs of all sessions
@@ -81,6 +81,7 @@ class Job:
             self.error = _("This broke off ({kind}). Try again, or something smaller.").format(kind=kind)
         finally:
             place.leave()
+            self._steps.close()
             self.running = False
 
     def _unwanted(self) -> bool:
@@ -88,11 +89,19 @@ class Job:
         return self.stopped
 
 
-def button(key: str, label: str, steps: Callable[[], Steps], *, asked: object = None) -> Job | None:
+def button(
+    key: str,
+    label: str,
+    steps: Callable[[], Steps],
+    *,
+    asked: object = None,
+    told: Callable[[Any], str] = lambda _value: "",
+) -> Job | None:
     """A button that starts a job, its progress and Cancel while it runs; the last job of this key, or None before one.
 
     The page is drawn anew when the job has ended. key: of the page's jobs, kept in the session.
     steps: called when the button is pressed. asked: what the job would be about now; see `Job`.
+    told: what is written at the progress, of the value so far.
     """
     job: Job | None = st.session_state.get(key)
     running = job is not None and job.running
@@ -103,7 +112,7 @@ def button(key: str, label: str, steps: Callable[[], Steps], *, asked: object = 
         if running and job is not None:
             st.button(_("Cancel"), key=f"{key}_cancel", on_click=job.stop)
     if running and job is not None:
-        st.fragment(_watch, run_every=_POLL_S)(job)
+        st.fragment(_watch, run_every=_POLL_S)(job, told)
     elif job is not None and job.error:
         st.error(shell.plain(job.error))
     elif job is not None and job.stopped:
@@ -123,8 +132,8 @@ def _start(key: str, steps: Callable[[], Steps], asked: object) -> None:
     job.start()
 
 
-def _watch(job: Job) -> None:
+def _watch(job: Job, told: Callable[[Any], str]) -> None:
     job.seen()
     if not job.running:
         st.rerun()
-    st.progress(min(1.0, max(0.0, job.progress)))
+    st.progress(min(1.0, max(0.0, job.progress)), text=shell.plain(told(job.value)) or None)

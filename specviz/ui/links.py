@@ -16,7 +16,7 @@ _PAGES = Path(__file__).parents[2] / "pages"
 def pages() -> dict[str, list[Any]]:
     """Every page by its part of the navigation, in order."""
     return {
-        "": [home(), watch(), talk()],
+        "": [home(), watch(), talk(), models()],
         _("Calculators"): [
             _page("acceptance", _("α from two laws")),
             _page("tokens", _("E[N], tokens per pass")),
@@ -41,6 +41,10 @@ def watch() -> Any:
 
 def talk() -> Any:
     return _page("talk", _("Talk"))
+
+
+def models() -> Any:
+    return _page("models", _("Models"))
 
 
 def _page(stem: str, title: str) -> Any:

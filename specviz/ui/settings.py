@@ -10,34 +10,60 @@ from specviz.ui import pairs
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What the widgets said when Run was pressed. The engine judges them, so that there is one judge."""
+    """What the widgets said when Run was pressed. The engine judges them, so that there is one judge.
+
+    chat: the prompt goes through the models' own chat template, after a system prompt where one is given.
+    """
 
     prompt: str
-    draft: str
+    models: pairs.Choice
     draft_length: int
-    temperature: float
-    top_k: int | None
-    top_p: float | None
-    min_p: float | None
-    seed: int | None
     max_new_tokens: int
+    seed: int | None
+    temperature: float
+    top_k: int | None = None
+    top_p: float | None = None
+    min_p: float | None = None
+    repetition_penalty: float | None = None
+    presence_penalty: float | None = None
+    frequency_penalty: float | None = None
+    min_new_tokens: int | None = None
+    bad_words: tuple[str, ...] = ()
+    chat: bool = False
+    system: str = ""
 
-    def start(self) -> sv.Run:
-        """Raises SpecvizError when a setting is out of range or the models cannot be loaded."""
+    def start(self, watch: pairs.Watcher | None = None) -> sv.Run:
+        """watch: told of the models' loading, see `pairs.load`.
+
+        Raises SpecvizError when a setting is out of range or the models cannot be loaded.
+        """
         return sv.stream(
-            pairs.load(self.draft),
-            self.prompt,
+            pairs.load(self.models, watch),
+            self._asked(),
             draft_length=self.draft_length,
             max_new_tokens=self.max_new_tokens,
             sampling=self.sampling,
             seed=self.seed,
         )
 
-    def start_alone(self, speculative: sv.Trace) -> sv.Run:
+    def start_alone(self, speculative: sv.Trace, watch: pairs.Watcher | None = None) -> sv.Run:
         """The target alone on the same prompt, for as many tokens."""
-        n = len(speculative.tokens)
-        return sv.Run(pairs.load(self.draft), self.prompt, 0, n, self.sampling, speculative.seed, ())
+        n, pair = len(speculative.tokens), pairs.load(self.models, watch)
+        return sv.Run(pair, self._asked(), 0, n, self.sampling, speculative.seed, ())
 
     @property
     def sampling(self) -> sv.Sampling:
-        return sv.Sampling(self.temperature, self.top_k, self.top_p, self.min_p)
+        return sv.Sampling(
+            self.temperature,
+            self.top_k,
+            self.top_p,
+            self.min_p,
+            repetition_penalty=self.repetition_penalty,
+            presence_penalty=self.presence_penalty,
+            frequency_penalty=self.frequency_penalty,
+            min_new_tokens=self.min_new_tokens,
+            bad_words=self.bad_words,
+        )
+
+    def _asked(self) -> str | sv.Chat:
+        return sv.Chat(self.prompt, self.system) if self.chat and pairs.speaks(self.models) else self.prompt

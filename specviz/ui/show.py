@@ -97,7 +97,8 @@ def _look() -> runs.Shown:
 
 def watch(shown: runs.Shown) -> None:
     """The stage and what follows it; a step redraws this part of the page only."""
-    pairs.warm(state.get(state.DRAFT))
+    if state.get(state.MODELS).bundled:
+        pairs.warm(state.get(state.DRAFT))
     _with_news(shown, st.fragment(_watch))
 
 

@@ -9,9 +9,11 @@ import streamlit as st
 
 from specviz import examples
 from specviz.models import presets
+from specviz.ui import pairs
 
 # The settings: each is the key of one widget on the Watch page.
 PROMPT = "prompt"
+MODELS = "models"  # pairs.Choice: the target that runs are decoded with, and the draft that came with it
 DRAFT = "draft"
 DRAFT_LENGTH = "draft_length"
 TEMPERATURE = "temperature"
@@ -20,6 +22,13 @@ TOP_P = "top_p"
 MIN_P = "min_p"
 SEED = "seed"
 MAX_NEW_TOKENS = "max_new_tokens"
+CHAT = "chat"
+SYSTEM = "system"
+REPETITION_PENALTY = "repetition_penalty"
+PRESENCE_PENALTY = "presence_penalty"
+FREQUENCY_PENALTY = "frequency_penalty"
+MIN_NEW_TOKENS = "min_new_tokens"
+BAD_WORDS = "bad_words"  # one a line
 
 NAVIGATED = "navigated"  # this run of the script came through app.py
 SENT_BACK = "sent_back"  # one that did not was sent there
@@ -104,6 +113,16 @@ OUTCOME = "outcome"
 ACCEPTED = "accepted"
 ENTROPY = "entropy"
 
+MODELS_PAIR = "pair"  # Which models?
+MODELS_TARGET = "target"
+MODELS_WAY = "who"
+MODELS_DRAFT = "with"
+MODELS_DEVICE = "device"
+MODELS_DRAFT_DEVICE = "draft_device"
+MODELS_DTYPE = "dtype"
+MODELS_QUANTIZE = "quantize"
+MODELS_JOB = "models_job"  # jobs.Job
+
 DRAWN = "drawn"  # the keys that this page has drawn since the reader came to it
 KEPT = "kept"  # their last values by key, for when the reader comes back to a page
 
@@ -112,6 +131,7 @@ PART = "part"  # the part of the stage that the tour on Home shows, or None
 
 _AT_FIRST: dict[str, Any] = {
     PROMPT: examples.load(examples.NAMES[0]).prompt,
+    MODELS: pairs.Choice(),
     DRAFT: presets.DRAFT,
     DRAFT_LENGTH: 4,
     TEMPERATURE: 0.6,
@@ -120,6 +140,13 @@ _AT_FIRST: dict[str, Any] = {
     MIN_P: None,
     SEED: 0,
     MAX_NEW_TOKENS: 128,
+    CHAT: True,
+    SYSTEM: "",
+    REPETITION_PENALTY: None,
+    PRESENCE_PENALTY: None,
+    FREQUENCY_PENALTY: None,
+    MIN_NEW_TOKENS: None,
+    BAD_WORDS: "",
     SENT_BACK: False,
     PLAYER: None,
     COMING: False,

@@ -333,7 +333,7 @@ def test_only_a_draft_that_pays_gets_the_star():
 
 def test_the_bundled_drafts_are_measured_and_taken_over(monkeypatch):
     """On a toy pair: the numbers come from the runs, whatever they are."""
-    monkeypatch.setattr(pairs, "load", lambda _draft: hostile_pair())
+    monkeypatch.setattr(pairs, "load", lambda *_: hostile_pair())
     monkeypatch.setattr(measured, "TOKENS", 8)
     at = opened()
     at.button(key="measure_drafts_start").click().run()

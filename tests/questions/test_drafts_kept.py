@@ -83,7 +83,7 @@ def test_the_notes_rows_are_known_again_after_a_change_of_unit():
 
 
 def measure(at, monkeypatch):
-    monkeypatch.setattr(pairs, "load", lambda _draft: hostile_pair())
+    monkeypatch.setattr(pairs, "load", lambda *_: hostile_pair())
     monkeypatch.setattr(measured, "TOKENS", 8)
     at.button(key="measure_drafts_start").click().run()
     return finished(at)
@@ -121,7 +121,7 @@ def test_what_is_measured_is_put_in_the_unit_of_the_table(monkeypatch, kind):
 
 def test_an_edit_that_comes_together_with_the_result_is_kept(monkeypatch):
     at = opened(drafts="mine,0.9,30")
-    monkeypatch.setattr(pairs, "load", lambda _draft: hostile_pair())
+    monkeypatch.setattr(pairs, "load", lambda *_: hostile_pair())
     monkeypatch.setattr(measured, "TOKENS", 8)
     at.button(key="measure_drafts_start").click().run()
     job = at.session_state["measure_drafts"]
@@ -147,7 +147,7 @@ def test_a_measurement_that_ends_early_keeps_the_readers_rows(monkeypatch, end):
         yield progress, done[:1]
 
     at = opened(drafts="mine,0.9,30")
-    monkeypatch.setattr(pairs, "load", lambda _draft: hostile_pair())
+    monkeypatch.setattr(pairs, "load", lambda *_: hostile_pair())
     monkeypatch.setattr(measured, "TOKENS", 8)
     at.session_state["measure_drafts"] = job = jobs.Job(first_only())
     job.start()

@@ -58,7 +58,7 @@ def table(at):
 
 @pytest.fixture
 def _hostile(monkeypatch):
-    monkeypatch.setattr(pairs, "load", lambda _draft: hostile_pair())
+    monkeypatch.setattr(pairs, "load", lambda *_: hostile_pair())
 
 
 def done(at, key):
@@ -216,7 +216,7 @@ def test_a_run_of_one_round_is_shown():
 
 
 def test_a_run_under_way_is_shown_as_far_as_it_is(monkeypatch):
-    monkeypatch.setattr(pairs, "load", lambda _draft: slow_pair())
+    monkeypatch.setattr(pairs, "load", lambda *_: slow_pair())
     player = runs.play(settings(max_new_tokens=400))
     player.wait(PATIENCE_S)
     at = opened(run=player.id)
@@ -294,7 +294,7 @@ def test_several_k_show_measured_and_expected_tokens_per_pass():
 
 def test_a_job_that_is_cancelled_keeps_what_it_has(monkeypatch):
     pair = slow_pair(0.03)
-    monkeypatch.setattr(pairs, "load", lambda _draft: pair)
+    monkeypatch.setattr(pairs, "load", lambda *_: pair)
     at = opened()
     at.button(key="rounds_several_start").click().run()
     job = at.session_state["rounds_several"]
@@ -325,4 +325,4 @@ def test_a_run_of_other_models_is_decoded_by_the_bundled_pair_and_said_so():
     trace = dataclasses.replace(PROSE, target="elsewhere/large", draft="elsewhere/small")
     assert "The models of this run are not here" in told(opened(run=opened_file(trace).id))
     assert "The models of this run are not here" not in told(first())
-    assert anew.setting(trace).draft == "bundled/draft"
+    assert anew.setting(trace, pairs.Choice()).models == pairs.Choice()

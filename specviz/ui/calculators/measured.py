@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from dataclasses import dataclass
 
 import specviz as sv
@@ -26,7 +26,7 @@ class Measured:
     tokens: int
 
 
-def steps() -> Iterator[tuple[float, tuple[Measured, ...]]]:
+def steps() -> Generator[tuple[float, tuple[Measured, ...]], None, None]:
     """The target alone, then each draft, over the same prompts and seeds; the drafts that are done so far.
 
     Runs take turns with the runs of other sessions, round by round. Raises SpecvizError when a model does not load.
@@ -52,5 +52,5 @@ def steps() -> Iterator[tuple[float, tuple[Measured, ...]]]:
 
 
 def _start(draft: str | None, prompt: str, seed: int) -> sv.Run:
-    pair = pairs.load(draft or presets.DRAFT)
+    pair = pairs.load(pairs.Choice(draft=draft or presets.DRAFT))
     return sv.Run(pair, prompt, DRAFT_LENGTH if draft else 0, TOKENS, sv.Sampling(TEMPERATURE), seed, ())

@@ -13,7 +13,7 @@ from specviz.figures.rounds import several_figure
 from specviz.i18n import _
 from specviz.records import Trace
 from specviz.timeline import number
-from specviz.ui import jobs, question, shell
+from specviz.ui import jobs, question, shell, state
 from specviz.ui.labs import anew
 from specviz.ui.labs.anew import Setting
 from specviz.ui.tables import table_html
@@ -23,7 +23,7 @@ _GREEDY, _SEVERAL = "rounds_greedy", "rounds_several"
 
 def show(trace: Trace) -> None:
     """Two experiments, each run when it is asked for."""
-    asked = anew.setting(trace)
+    asked = anew.setting(trace, state.get(state.MODELS))
     question.part(_("Greedy against sampling, on the same prompt"))
     if not asked.own:
         question.note(_("The models of this run are not here: the bundled pair decodes its prompt instead."))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
@@ -94,7 +94,7 @@ def bias(laws: given.TwoLaws, rule: str, k: int, temperature: float) -> Bias:
     return Bias(rule, emitted, float(theory.total_variation(text, laws.p)), fit.samples_needed(emitted, laws.p))
 
 
-def steps(asked: Asked) -> Iterator[tuple[float, dict[str, Tally]]]:
+def steps(asked: Asked) -> Generator[tuple[float, dict[str, Tally]], None, None]:
     """One token per round of K = 1: what leaves the first drafted position."""
     seen: dict[str, Tally] = {}
     for i, rule in enumerate(asked.rules):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
@@ -83,7 +83,7 @@ def _growing(asked: Asked, job: jobs.Job) -> None:
         _results(asked, job.value)
 
 
-def steps(asked: Asked) -> Iterator[tuple[float, dict[str, Seen]]]:
+def steps(asked: Asked) -> Generator[tuple[float, dict[str, Seen]], None, None]:
     """The rules side by side, so that all of them grow."""
     options = {"seed": asked.seed}
     streams = [tallies(asked.p, asked.q, asked.draft_length, asked.n_rounds, rule=r, **options) for r in asked.rules]
