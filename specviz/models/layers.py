@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
+from functools import partial
+from types import MethodType
 from typing import Any
 
 from torch import nn
@@ -41,6 +43,9 @@ def _shell(module: Any) -> Any:
     """The module with a dictionary of children of its own; parameters and children are the same objects."""
     twin = copy.copy(module)
     twin._modules = dict(module._modules)
+    if "_old_forward" in vars(twin):  # accelerate has hooked the module, and its wrapper is bound to the original
+        twin._old_forward = MethodType(type(twin).forward, twin)
+        twin.forward = partial(twin.forward.func, twin)
     return twin
 
 

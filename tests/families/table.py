@@ -283,15 +283,21 @@ def vocabulary() -> Vocabulary:
     return Vocabulary(hf.PreTrainedTokenizerFast(tokenizer_object=words))
 
 
+def random_model(config: hf.PreTrainedConfig, noise: float = 0.0) -> hf.PreTrainedModel:
+    """One with laws sharp enough that its best token is no tie. noise: added to its weights, in their own spread."""
+    torch.manual_seed(0)
+    model = model_class(config).auto.from_config(config).float().eval()
+    matrices = [weight for weight in model.parameters() if weight.ndim > 1]
+    with torch.no_grad():
+        for weight in matrices:
+            weight.mul_(6)
+        for weight in matrices if noise else ():
+            weight.add_(noise * weight.std() * torch.randn_like(weight))
+    return model
+
+
 @cache
 def built(name: str, noise: float = 0.0) -> HFModel:
-    """The family's random model, with laws sharp enough that its best token is no tie; noise: added to its weights."""
-    config = FAMILIES[name].config()
-    torch.manual_seed(0)
-    model = model_class(config).auto.from_config(config).float()
-    with torch.no_grad():
-        for weight in model.parameters():
-            weight.mul_(6 if weight.ndim > 1 else 1)
-        for weight in model.parameters():
-            weight.add_(noise * weight.std() * torch.randn_like(weight) if weight.ndim > 1 else 0)
-    return model_class(config)(model, vocabulary(), f"{name}, near by" if noise else name)
+    """The family's random model, checked as at every loading."""
+    model = random_model(FAMILIES[name].config(), noise)
+    return model_class(model.config)(model, vocabulary(), f"{name}, near by" if noise else name)

@@ -1,0 +1,39 @@
+"""Models whose weights accelerate has put elsewhere: on disk here, as on several devices or beside a full GPU."""
+
+import accelerate
+import numpy as np
+import pytest
+import torch
+
+import specviz as sv
+from specviz.models.hf import HFModel, model_class
+from tests.families.table import FAMILIES, built, random_model, vocabulary
+from tests.families.test_families import GREEDY, PROMPT
+
+
+@pytest.fixture(params=["Llama", "Qwen3", "GPT-2", "T5"])
+def offloaded(request, tmp_path) -> HFModel:
+    model = random_model(FAMILIES[request.param].config())
+    accelerate.disk_offload(model, tmp_path, execution_device=torch.device("cpu"), offload_buffers=True)
+    assert model.device.type == "meta"
+    return model_class(model.config)(model, vocabulary(), request.param)
+
+
+def test_a_model_whose_weights_come_from_disk_decodes_as_one_in_memory(offloaded):
+    whole = built(offloaded.name)
+    assert (offloaded.device, offloaded.lean) == (torch.device("cpu"), None)
+    assert offloaded.can_drop
+    a, b = (
+        sv.speculate(sv.Pair(model, sv.SkippedLayers([1]), vocabulary()), PROMPT, max_new_tokens=6, sampling=GREEDY)
+        for model in (offloaded, whole)
+    )
+    assert a.tokens == b.tokens
+    assert [len(r.accepted) for r in a.rounds] == [len(r.accepted) for r in b.rounds]
+
+
+def test_its_layers_are_skipped_too(offloaded):
+    whole = built(offloaded.name)
+    models = (offloaded.without([1]), whole.without([1]), whole)
+    got, want, all_layers = (model.open(PROMPT).logits(PROMPT, 1) for model in models)
+    np.testing.assert_allclose(got, want, atol=1e-5 * np.abs(want).max())
+    assert np.abs(got - all_layers).max() > 0.1
