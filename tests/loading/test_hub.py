@@ -52,9 +52,7 @@ def test_a_pair_is_fetched_file_by_file_and_the_second_time_needs_no_network(hub
     assert weights[0] == (0, whole)
     assert (whole, whole) in weights  # downloaded; then its tensors are read
     fetched = [line.split("/")[-1] for line in hub.asked if line.startswith("GET") and "resolve" in line]
-    assert sorted(set(fetched)) == ["config.json", "generation_config.json", "model.safetensors"] + sorted(
-        p.name for p in (BUNDLED / "draft").glob("tokenizer*")
-    )
+    assert set(fetched) == {p.name for p in (BUNDLED / "draft").iterdir()}
     assert len(fetched) == 2 * len(set(fetched))
     hub.asked.clear()
     sv.load_pair(LARGE, SMALL)
@@ -75,13 +73,14 @@ def test_the_environment_names_the_hub_and_nothing_is_printed(hub, tmp_path):
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
-class Enough(Exception):
+class EnoughError(Exception):
     """What a watcher raises."""
 
 
+@pytest.mark.usefixtures("hub")
 @pytest.mark.parametrize("what", ["a download", "reading the draft"])
-def test_what_the_watcher_raises_stops_the_load_and_nothing_is_left(hub, tmp_path, what):
-    enough = Enough()
+def test_what_the_watcher_raises_stops_the_load_and_nothing_is_left(tmp_path, what):
+    enough = EnoughError()
 
     def stop(told: sv.Progress) -> None:
         half = told.total is not None and 0 < told.done < told.total and told.file == "model.safetensors"
@@ -93,7 +92,7 @@ def test_what_the_watcher_raises_stops_the_load_and_nothing_is_left(hub, tmp_pat
     gc.collect()
     before = {id(t) for t in gc.get_objects() if type(t) is torch.nn.Parameter}
     alive: list[weakref.ref] = []
-    with pytest.raises(Enough) as caught:
+    with pytest.raises(EnoughError) as caught:
         sv.load_pair(LARGE, SMALL, progress=stop)
     assert caught.value is enough  # kept here, and with it all of its frames
     if what == "reading the draft":
@@ -110,14 +109,15 @@ def test_the_check_for_leftovers_catches_a_model_that_somebody_holds():
     def stop(told: sv.Progress) -> None:
         if told.model == "bundled/draft" and told.done:
             alive.extend(t for t in gc.get_objects() if type(t) is torch.nn.Parameter)
-            raise Enough
+            raise EnoughError
 
-    with pytest.raises(Enough):
+    with pytest.raises(EnoughError):
         sv.load_pair(progress=stop)
     assert len(alive) > 20
 
 
-def test_a_model_that_is_not_there(hub):
+@pytest.mark.usefixtures("hub")
+def test_a_model_that_is_not_there():
     assert refusal("owner/nothing").startswith("there is no model owner/nothing on the hub, and no folder")
     assert refusal(LARGE, "owner/nothing").startswith("there is no model owner/nothing")
 
@@ -143,7 +143,8 @@ def test_a_hub_that_fails_is_asked_once(hub):
     assert len(hub.asked) == 1
 
 
-def test_a_hub_that_cannot_be_reached(hub, monkeypatch, capfd):
+@pytest.mark.usefixtures("hub")
+def test_a_hub_that_cannot_be_reached(monkeypatch, capfd):
     monkeypatch.setattr(constants, "ENDPOINT", "http://127.0.0.1:9")
     assert refusal(SMALL).startswith("cannot reach the hub (http://127.0.0.1:9) for owner/small")
     assert capfd.readouterr() == ("", "")
@@ -158,7 +159,8 @@ def test_a_connection_that_breaks_off(hub, monkeypatch, capfd):
     assert sv.load_pair(SMALL, "lookup")
 
 
-def test_a_full_disk(hub, monkeypatch):
+@pytest.mark.usefixtures("hub")
+def test_a_full_disk(monkeypatch):
     def full(*_args, **_options):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
