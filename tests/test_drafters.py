@@ -18,7 +18,6 @@ from specviz.drafters.uniform import UniformDraft
 from specviz.laws import Laws
 from specviz.models.toy import TableModel
 from tests.test_exact import HALVES, PAIRS, Case
-from tests.test_models import CONFIGS, WAYS, build
 
 GREEDY = sv.Sampling(temperature=0)
 LAWS = Laws(sv.Sampling(), 0, frozenset())
@@ -221,16 +220,6 @@ def test_one_twin_serves_all_requests(pair):
     first, second = way.start(pair.target), way.start(pair.target)
     assert first is not second
     assert first._model is second._model
-
-
-@pytest.mark.parametrize("name", CONFIGS)
-def test_every_family_drafts_with_a_layer_less(pair, name):
-    target = build(CONFIGS[name], vocabulary=pair.tokenizer)
-    own = sv.Pair(target, SkippedLayers([1]), pair.tokenizer)
-    trace = sv.speculate(own, PROMPTS[0], max_new_tokens=12, sampling=GREEDY)
-    assert trace.tokens == sv.autoregress(own, PROMPTS[0], max_new_tokens=12, sampling=GREEDY).tokens
-    assert trace.n_drafted
-    assert target.without([1]).can_drop == ("rolls back" in WAYS[name])
 
 
 def test_left_out_layers_come_from_the_middle(pair):

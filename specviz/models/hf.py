@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -211,10 +211,11 @@ def _input_device(model: PreTrainedModel) -> torch.device:
 
 def _context_length(config: PreTrainedConfig) -> int | None:
     """The most tokens that the model can be fed with one law for each place, or None."""
-    names = ["max_position_embeddings", "max_seq_len"]
-    if (getattr(config, "rope_parameters", None) or {}).get("rope_type") == "longrope":
-        names.insert(0, "original_max_position_embeddings")  # beyond it the whole text is turned by other angles
-    lengths = (getattr(config, name, None) for name in names)
+    lengths = [getattr(config, name, None) for name in ("max_position_embeddings", "max_seq_len")]
+    rope = getattr(config, "rope_parameters", None) or {}
+    for one in (rope, *rope.values()):  # of all layers, or by kind of layer
+        if isinstance(one, Mapping) and one.get("rope_type") == "longrope":
+            lengths.insert(0, one["original_max_position_embeddings"])  # beyond it other angles turn the whole text
     return next((length for length in lengths if isinstance(length, int)), None)
 
 

@@ -56,8 +56,11 @@ BART = {
     "decoder_layers": 3,
     "max_position_embeddings": LENGTH,
 }
-ROPES = {"rope_theta": 10000.0, "short_factor": [1.0] * 4, "long_factor": [4.0] * 4}
-LONGROPE = {"rope_type": "longrope", "original_max_position_embeddings": LENGTH // 2, **ROPES}
+ANGLES = {"rope_theta": 10000.0, "short_factor": [1.0] * 4, "long_factor": [4.0] * 4}
+LONGROPE = {
+    "original_max_position_embeddings": LENGTH // 2,
+    "rope_parameters": {"rope_type": "longrope", **ANGLES},
+}
 
 LEAN = ("lean", "rolls back")  # our own forward pass
 BACK = ("rolls back", "positions")  # the cache is cropped, and positions are given
@@ -98,7 +101,7 @@ FAMILIES = {
     "Gemma 3": Family(lambda: hf.Gemma3TextConfig(**HEADS, **MIXED, query_pre_attn_scalar=8), "windows, two RoPEs"),
     "Phi": Family(lambda: hf.PhiConfig(**GROUPED), "RoPE on half a head"),
     "Phi-3": Family(lambda: hf.Phi3Config(**GROUPED, **SLIDING), "sliding window"),
-    "Phi-3 with longrope": Family(lambda: hf.Phi3Config(**GROUPED, rope_parameters=LONGROPE), "to its first context"),
+    "Phi-3 with longrope": Family(lambda: hf.Phi3Config(**GROUPED, **LONGROPE), "to its first context"),
     "StableLM": Family(lambda: hf.StableLmConfig(**GROUPED), "RoPE on a quarter"),
     "SmolLM3": Family(lambda: hf.SmolLM3Config(**GROUPED, no_rope_layers=[1, 0]), "a layer without positions"),
     "OLMo 2": Family(lambda: hf.Olmo2Config(**GROUPED), "RoPE, grouped queries"),

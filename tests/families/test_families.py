@@ -40,6 +40,7 @@ def test_each_family_takes_the_way_that_it_can(name):
         "positions": model.takes_positions and not model.lean,
     }
     assert tuple(way for way, flag in flags.items() if flag) == FAMILIES[name].way
+    assert model.without([1]).can_drop == model.can_drop
 
 
 @pytest.mark.parametrize("name", [name for name in FAMILIES if name not in PLAYED])
@@ -174,6 +175,14 @@ def test_trap15_the_context_of_each_family_can_be_filled(name):
     trace = sv.speculate(sv.Pair(model, model, vocabulary()), prompt, max_new_tokens=6, seed=1)
     end, n = ("context", 4) if model.context_length else ("length", 6)
     assert (trace.stop_reason, len(trace.tokens)) == (end, n) or trace.stop_reason == "eos"
+
+
+def test_a_longrope_model_ends_before_its_early_laws_change_with_the_texts_length():
+    model = built("Phi-3 with longrope")
+    n = model.context_length
+    shorter, whole, longer = (alone(model, [5, 6] * (length // 2), 1)[:4] for length in (n - 2, n, n + 2))
+    assert distance(shorter, whole) < TOLERANCE
+    assert distance(whole, longer) > 50 * TOLERANCE
 
 
 def test_the_readme_shows_this_table():
