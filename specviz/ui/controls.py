@@ -10,7 +10,8 @@ from specviz import examples
 from specviz.errors import SpecvizError
 from specviz.i18n import _
 from specviz.models import presets
-from specviz.ui import links, pairs, runs, show, state
+from specviz.ui import links, pairs, runs, shell, show, state
+from specviz.ui import models as chosen
 from specviz.ui.settings import Settings
 
 _WIDEST = 16  # the longest draft that can be chosen
@@ -30,6 +31,7 @@ _WARP = (  # settings that are fields of Sampling, under one name
 
 def settings(shown: runs.Shown) -> None:
     """Prompt, models, warp, Run and Stop, and what can be opened and saved: one row on a wide page."""
+    chosen.wait()
     with st.container(horizontal=True, vertical_alignment="bottom", gap="xsmall", key="settings"):
         st.text_area(
             _("Prompt"),
@@ -69,7 +71,7 @@ def _more() -> None:
         key=state.DRAFT,
         persist_state="session",
     )
-    st.page_link(links.models(), label=_("Other models"))
+    st.page_link(links.models(), label=_("Models: {target}").format(target=shell.plain(models.target)))
     if pairs.speaks(models):
         st.toggle(_("Chat: as a message to the model"), key=state.CHAT, persist_state="session")
         st.text_area(_("System prompt"), key=state.SYSTEM, height=68, persist_state="session")

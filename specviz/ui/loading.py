@@ -63,7 +63,7 @@ def steps(choice: pairs.Choice) -> Steps:
 def told(value: Any) -> str:
     """What is being read, and how much of it is there."""
     if value is None or isinstance(value, pairs.Choice):
-        return ""
+        return _("Reading what the models are")
     if not value.file:
         return _("{model}: another load comes first").format(model=value.model)
     if not value.total:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from dataclasses import replace
+from html import escape
 
 import streamlit as st
 
@@ -11,11 +12,13 @@ from specviz import drafters
 from specviz.errors import ConfigError
 from specviz.i18n import _
 from specviz.models import machine, presets
+from specviz.models.machine import Memory
 from specviz.models.presets import Preset
 from specviz.ui import hosting, inputs, jobs, links, loading, pairs, question, state
 from specviz.ui.loading import count, size
-from specviz.ui.tables import Head, table_html
+from specviz.ui.tables import Head, Html, table_html
 
+_LOOK_S = 1.0  # between two looks at a load from another page
 _OWN = "own"  # no preset: names that the reader types
 
 
@@ -32,13 +35,16 @@ def show() -> None:
         jobs.button(state.MODELS_JOB, _("Load"), lambda: loading.steps(choice), asked=choice, told=loading.told)
     with right:
         _now(state.get(state.MODELS))
-        st.html(_table(offered))
-        question.note(
-            _(
-                "Memory: the weights of both models, in bfloat16 on a GPU and float32 on a processor, and some room for"
-                " the text. Gated: its owner asks for consent on the model's own page, and for a token (HF_TOKEN)."
+        memory = machine.memory()
+        question.note(_machine(memory))
+        st.html(_table(offered, memory))
+        if any(preset.gated for preset in offered):
+            question.note(
+                _(
+                    "Gated: its owner asks for consent on the model's page at the hub, and the hub for a token, which"
+                    " HF_TOKEN holds."
+                )
             )
-        )
     question.end(
         source=_(
             "The models' own cards. Tokens are compared one by one when a pair is loaded, and each model's cache is"
@@ -48,15 +54,29 @@ def show() -> None:
     )
 
 
-def settle() -> None:
-    """Take over the models of a load that has ended well; somebody looks at one that is under way."""
+def settle() -> bool:
+    """Take over the models of a load that has ended well. Returns whether one is under way."""
     job: jobs.Job | None = st.session_state.get(state.MODELS_JOB)
-    if job is None:
-        return
-    job.seen()
-    if not job.running and isinstance(job.value, pairs.Choice):
+    if job is None or job.running:
+        return job is not None
+    if isinstance(job.value, pairs.Choice):
         state.take(state.MODELS_JOB)
         take(job.value)
+    return False
+
+
+def wait() -> None:
+    """On another page: a load under way goes on, is told of, and taken over when it ends."""
+    if settle():
+        st.fragment(_look, run_every=_LOOK_S)(state.get(state.MODELS_JOB))
+
+
+def _look(job: jobs.Job) -> None:
+    job.seen()
+    if not job.running:
+        st.rerun()
+    told = _("Your models are loading. Until they are there, the pair from before decodes.")
+    st.html(f'<p class="sv-waiting" role="status">{escape(told)}</p>')
 
 
 def take(choice: pairs.Choice) -> None:
@@ -136,28 +156,45 @@ def _now(choice: pairs.Choice) -> None:
             st.button(_("Back to the bundled pair"), on_click=take, args=(pairs.Choice(),), key="bundled_again")
 
 
-def _table(offered: tuple[Preset, ...]) -> str:
-    memory = machine.memory()
+def _table(offered: tuple[Preset, ...], memory: Memory) -> str:
     heads: list[Head] = [
         _("Pair"),
-        _("Target"),
-        _("Who drafts"),
         _("Licence"),
-        _("Parameters"),
         (_("Memory"), _("Weights of both, and room for the text")),
         _("Fits here"),
+        (_("Parameters"), _("The target's + the draft's")),
     ]
     rows = [
         [
-            preset.name,
-            preset.target,
-            preset.draft,
+            _pair(preset),
             preset.licence + (_(", gated") if preset.gated else ""),
+            size(preset.needs_bytes(memory.dtype)),
+            _fits(preset, memory),
             count(preset.target_parameters)
             + (f" + {count(preset.draft_parameters)}" if preset.draft_parameters else ""),
-            size(preset.needs_bytes(memory.dtype)),
-            _("yes") if preset.fits(memory) else _("no"),
+            preset.licence + (_(", gated") if preset.gated else ""),
         ]
         for preset in offered
     ]
-    return table_html(_("Named pairs"), heads, rows, words=4, scrolls=True)
+    return table_html(_("Named pairs"), heads, rows, words=2, scrolls=True)
+
+
+def _pair(preset: Preset) -> Html:
+    """Its name, and under it what `load_pair` takes."""
+    names = f"{preset.target} + {preset.draft}"
+    return Html(f"<b>{escape(preset.name)}</b><br><small>{escape(names)}</small>")
+
+
+def _fits(preset: Preset, memory: Memory) -> str:
+    if not preset.fits(memory):
+        return _("no")
+    return _("yes, but slow") if preset.for_gpu and memory.device == "cpu" else _("yes")
+
+
+def _machine(memory: Memory) -> str:
+    """What this machine is, in a sentence."""
+    if memory.free is None or memory.total is None:
+        return _("Here: {name}.").format(name=memory.name)
+    return _("Here: {name}, {free} of {total} free; weights in {dtype}.").format(
+        name=memory.name, free=size(memory.free), total=size(memory.total), dtype=memory.dtype
+    )
