@@ -1,4 +1,7 @@
-"""Models whose weights accelerate has put elsewhere: on disk here, as on several devices or beside a full GPU."""
+"""Models whose weights are elsewhere (accelerate has put them on disk here, as on several devices) or quantised."""
+
+import functools
+import itertools
 
 import accelerate
 import numpy as np
@@ -29,6 +32,23 @@ def test_a_model_whose_weights_come_from_disk_decodes_as_one_in_memory(offloaded
     )
     assert a.tokens == b.tokens
     assert [len(r.accepted) for r in a.rounds] == [len(r.accepted) for r in b.rounds]
+
+
+def test_only_a_quantised_model_may_answer_a_little_differently_from_one_pass_to_the_next():
+    model = random_model(FAMILIES["Qwen3"].config())
+    exact, errors = model.forward, itertools.cycle((0, 1e-3))
+
+    @functools.wraps(exact)
+    def forward(*args, **options):
+        answer = exact(*args, **options)
+        answer.logits += next(errors) * answer.logits.abs().max()
+        return answer
+
+    model.forward = forward
+    with pytest.raises(sv.LoadError):
+        HFModel(model, vocabulary())
+    model.is_quantized = True
+    assert HFModel(model, vocabulary()).can_drop
 
 
 def test_its_layers_are_skipped_too(offloaded):

@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from transformers import GenerationConfig, T5Config
+from transformers import EncoderDecoderCache, GenerationConfig, T5Config
 
 import specviz as sv
 from specviz.models.seq2seq import Seq2SeqModel
@@ -60,6 +60,13 @@ def test_the_counts_are_those_of_a_text_of_prompt_and_output(pair):
     n = len(PROMPT)
     assert trace.rounds[0].target_cache == CacheWork(0, n + len(trace.rounds[0].nodes), 0)
     assert trace.rounds[1].start == n + len(trace.rounds[0].emitted)
+
+
+@pytest.mark.parametrize("off_by", [-1, 1])
+def test_trap20_a_decoders_cache_cropped_one_too_many_or_too_few_is_caught(pair, monkeypatch, off_by):
+    crop = EncoderDecoderCache.crop
+    monkeypatch.setattr(EncoderDecoderCache, "crop", lambda self, n: crop(self, n + off_by))
+    assert not Seq2SeqModel(pair.target.model, vocabulary()).can_drop
 
 
 def test_only_the_decoders_layers_are_skipped(pair):
