@@ -116,13 +116,13 @@ def test_progress_names_the_file_and_a_cancelled_load_leaves_nothing(own):
 
 
 def test_a_load_waits_for_the_one_before_it_and_can_be_cancelled_meanwhile(own):
-    class Unwanted(Exception):
+    class UnwantedError(Exception):
         pass
 
     def watch(_progress):
-        raise Unwanted
+        raise UnwantedError
 
-    with pairs._loading, pytest.raises(Unwanted):
+    with pairs._loading, pytest.raises(UnwantedError):
         pairs.load(own, watch)
     assert pairs.load(own).target.name == own.target
 
