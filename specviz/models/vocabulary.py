@@ -150,28 +150,24 @@ def check_same_tokens(target: PreTrainedTokenizerBase, draft: PreTrainedTokenize
     """
     ours, theirs = ({i: token for token, i in t.get_vocab().items()} for t in (target, draft))
     for i in sorted(ours.keys() | theirs.keys()):
-        if ours.get(i) != theirs.get(i):
-            told = [
-                f"is {token!r}" if token is not None else "does not exist" for token in (ours.get(i), theirs.get(i))
-            ]
-            raise _differ(i, *told)
+        pair = ours.get(i), theirs.get(i)
+        if pair[0] != pair[1]:
+            raise _differ(f"{i}", [f"is {token!r}" if token is not None else "does not exist" for token in pair])
     added = [t.added_tokens_decoder for t in (target, draft)]
     for i in sorted(added[0].keys() & added[1].keys()):
         control = [tokens[i].special for tokens in added]
         if control[0] != control[1]:
-            told = [f"({ours[i]!r}) is {'control' if special else 'text'}" for special in control]
-            raise _differ(i, *told)
+            raise _differ(f"{i} ({ours[i]!r})", ["is control" if special else "is text" for special in control])
     for i in sorted(added[0].keys() | added[1].keys()):
         whole = [i in t(ours[i], add_special_tokens=False)["input_ids"] for t in (target, draft)]
         if whole[0] != whole[1]:
-            told = [f"({ours[i]!r}) is read {'whole' if one else 'in pieces'}" for one in whole]
-            raise _differ(i, *told)
+            raise _differ(f"{i} ({ours[i]!r})", ["is read whole" if one else "is read in pieces" for one in whole])
 
 
-def _differ(i: int, ours: str, theirs: str) -> VocabularyError:
+def _differ(token: str, told: list[str]) -> VocabularyError:
     return VocabularyError(
-        f"draft and target do not share a vocabulary: token {i} {ours} in the target's and {theirs} in the draft's. "
-        "Choose two models of one family."
+        f"draft and target do not share a vocabulary: token {token} {told[0]} in the target's and {told[1]} in the "
+        "draft's. Choose two models of one family."
     )
 
 
