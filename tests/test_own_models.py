@@ -12,6 +12,8 @@ from streamlit.testing.v1 import AppTest
 
 import specviz as sv
 from specviz import drafters
+from specviz.models import machine
+from specviz.models.machine import Memory
 from specviz.models.presets import BUNDLED, PRESETS
 from specviz.ui import hosting, loading, pairs, state
 from specviz.ui.pairs import Choice
@@ -223,3 +225,12 @@ def test_a_public_page_offers_only_what_is_allowed_whatever_the_link_says(monkey
 )
 def test_numbers_of_parameters_read_as_people_say_them(n, shown):
     assert loading.count(n) == shown
+
+
+def test_a_pair_that_does_not_fit_is_said_so_before_it_is_loaded(monkeypatch):
+    preset = next(preset for preset in PRESETS if preset.name.startswith("Qwen3 32B"))
+    needed = loading.size(preset.needs_bytes("float32"))
+    for free, warned in ((10**9, True), (10**12, False)):
+        monkeypatch.setattr(machine, "memory", lambda free=free: Memory("cpu", "a processor", free, 10**12))
+        at = page("pages/models.py", pair=preset.name)
+        assert (f"It needs {needed}, more than is free here." in told(at)) == warned

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 from dataclasses import replace
 from html import escape
 
 import streamlit as st
 
 from specviz import drafters
-from specviz.errors import ConfigError
 from specviz.i18n import _
 from specviz.models import machine, presets
 from specviz.models.machine import Memory
@@ -29,13 +27,12 @@ def show() -> None:
         lead=_("A target, and who drafts for it. Any two models of one family, in one vocabulary, or one model alone."),
     )
     settle()
-    offered = tuple(preset for preset in presets.PRESETS if _allowed(preset))
+    offered, memory = hosting.presets(), machine.memory()
     with left:
-        choice = _choice(offered)
+        choice = _choice(offered, memory)
         jobs.button(state.MODELS_JOB, _("Load"), lambda: loading.steps(choice), asked=choice, told=loading.told)
     with right:
         _now(state.get(state.MODELS))
-        memory = machine.memory()
         question.note(_machine(memory))
         st.html(_table(offered, memory))
         if any(preset.gated for preset in offered):
@@ -85,20 +82,16 @@ def take(choice: pairs.Choice) -> None:
     state.put(state.DRAFT, choice.draft)
 
 
-def _allowed(preset: Preset) -> bool:
-    with contextlib.suppress(ConfigError):
-        hosting.check_pair(preset.target, preset.draft)
-        return True
-    return False
-
-
-def _choice(offered: tuple[Preset, ...]) -> pairs.Choice:
+def _choice(offered: tuple[Preset, ...], memory: Memory) -> pairs.Choice:
     """What the inputs ask for."""
     words = {preset.name: preset.name for preset in offered}
     if not hosting.hosted():
         words[_OWN] = _("Models of my own")
     asked = inputs.pick(state.MODELS_PAIR, _("Pair"), list(words), named=lambda name: words[name])
     preset = next((one for one in offered if one.name == asked), None)
+    if preset is not None and not preset.fits(memory):
+        needed = size(preset.needs_bytes(memory.dtype))
+        question.note(_("It needs {needed}, more than is free here. Loading may end the app.").format(needed=needed))
     choice = _typed() if preset is None else pairs.Choice(preset.target, preset.draft)
     return choice if choice.bundled or hosting.hosted() else _placed(choice)
 
