@@ -93,6 +93,8 @@ class Visitor:
             self._page_hash = message.new_session.page_script_hash
             if not message.metadata.run.fragment_ids:  # the whole page is drawn anew
                 self._polls.clear()
+        elif kind == "navigation":
+            self._page_hash = message.navigation.page_script_hash
         elif kind == "stop_auto_rerun":
             for fragment in message.stop_auto_rerun.fragment_ids:
                 self._polls.pop(fragment, None)

@@ -14,6 +14,7 @@ import re
 import reprlib
 import sys
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -211,11 +212,8 @@ def _content(source: Any) -> tuple[str, bytes]:
     named = isinstance(source, str | os.PathLike)
     where = "the text" if given else str(source) if named else str(getattr(source, "name", "the file"))
     try:
-        if named and not given:
-            with Path(source).expanduser().open("rb") as file:
-                read = file.read(_MOST_BYTES + 1)
-        else:
-            read = source if given else source.read(_MOST_BYTES + 1)
+        with nullcontext(source) if given or not named else Path(source).expanduser().open("rb") as file:
+            read: Any = file if given else file.read(_MOST_BYTES + 1)
         content = read.encode() if isinstance(read, str) else bytes(read)
     except _UNUSABLE as error:
         raise TraceError(f"{where[:300]} cannot be read ({why(error)}). Name the JSON file of a trace.") from None

@@ -49,6 +49,10 @@ class Shown:
         return self.phase != "ended"
 
 
+class _UnwantedError(Exception):
+    """Ends a load from inside; nobody sees it."""
+
+
 class Player:
     """A run under way: first with the draft, then the target alone on the same prompt, so that the two can be raced.
 
@@ -76,7 +80,8 @@ class Player:
         """Get in line, or end at once when the server does not give what is asked for. then: called at the end."""
         self._then, asked = then, self._settings
         try:
-            hosting.check_run(asked.prompt, draft_length=asked.draft_length, max_new_tokens=asked.max_new_tokens)
+            text = "".join((asked.prompt, asked.system, *asked.bad_words))
+            hosting.check_run(text, draft_length=asked.draft_length, max_new_tokens=asked.max_new_tokens)
             hosting.check_waiting(line.waiting)
         except sv.SpecvizError as error:
             events.tell("run refused", run=self.id, reason=type(error).__name__)
@@ -149,9 +154,11 @@ class Player:
         try:
             if self._let_in():
                 events.tell("run started", run=self.id)
-                self._keep_up(self._settings.start(), "decoding")
+                self._keep_up(self._settings.start(self._look_up), "decoding")
                 if self._trace is not None and not self._stopped:
-                    self._keep_up(self._settings.start_alone(self._trace), "racing")
+                    self._keep_up(self._settings.start_alone(self._trace, self._look_up), "racing")
+        except _UnwantedError:
+            pass
         except sv.SpecvizError as broken:
             error = str(broken)
             events.tell("run failed", run=self.id, reason=type(broken).__name__)
@@ -166,6 +173,11 @@ class Player:
             if self._place is not None:
                 self._place.leave()
         self._end(error)
+
+    def _look_up(self, _progress: object) -> None:
+        """While the models load: stop that when nobody waits for them any more."""
+        if self._unwanted():
+            raise _UnwantedError
 
     def _let_in(self) -> bool:
         """Wait in line; False when the run was not wanted any more before its time came."""
