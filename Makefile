@@ -1,12 +1,13 @@
 # make run    the app on the bundled pair          make test   the whole test suite
 # make check  format, lint, types, import table    make bench  side-by-side timings, printed as ratios
+# make smollm2  a real GGUF (93 MB are fetched), decoded without a second model and compared with plain decoding
 # make examples  the example runs decoded anew; on a machine that does nothing else, for their times
 # make lock   requirements.lock and docs/licences.md anew      make sbom   sbom.json, the parts of the default install
 # make image-check  the Dockerfile's steps in a clean root, and the app started there (root, Debian, debootstrap)
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: run test check bench examples lock licences sbom image-check
+.PHONY: run test check bench smollm2 examples lock licences sbom image-check
 
 run: .venv/run.stamp
 	$(BIN)/streamlit run app.py --server.address=localhost
@@ -23,6 +24,9 @@ check: .venv/dev.stamp
 bench: .venv/run.stamp
 	$(BIN)/python -m benchmarks.peers
 	$(BIN)/python -m benchmarks.pages
+
+smollm2: .venv/dev.stamp
+	$(BIN)/python -m benchmarks.smollm2
 
 examples: .venv/run.stamp
 	$(BIN)/python -m specviz.examples
