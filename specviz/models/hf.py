@@ -47,7 +47,7 @@ class HFModel:
         self.eos = _eos(model, vocabulary)
         self.context_length = _context_length(config)
         accepted = inspect.signature(model.forward).parameters
-        self.takes_positions = "position_ids" in accepted
+        self.takes_positions = "position_ids" in accepted and not self.has_encoder  # where they are the encoder's
         self.takes_logits_to_keep = "logits_to_keep" in accepted
         self.n_rows: int = model.get_input_embeddings().num_embeddings
         self.can_drop = True
@@ -95,7 +95,16 @@ class HFModel:
         known = [i for i in range(min(self.vocab_size, self.n_rows)) if i not in self.unknown and i != pad]
         ids = (known[: 2 * CHECK_TOKENS] * 2 * CHECK_TOKENS)[: 2 * CHECK_TOKENS]
         first, other = ids[:CHECK_TOKENS], [*ids[: CHECK_TOKENS - 3], *ids[CHECK_TOKENS : CHECK_TOKENS + 3]]
-        want, want_other = self._alone(first), self._alone(other)  # after each token, [CHECK_TOKENS, V]
+        too_large = f"{self.name} does not fit into the memory of {self.device}."
+        try:
+            want, want_other = self._alone(first), self._alone(other)  # after each token, [CHECK_TOKENS, V]
+        except torch.OutOfMemoryError:
+            raise LoadError(too_large) from None
+        except Exception as error:
+            told = f"{type(error).__name__}: {error}".splitlines()[0][:120]
+            raise LoadError(
+                f"{self.name} fails on its first tokens ({told}). Choose another model, or other layers to skip."
+            ) from error
         if not self._close(want[:-3], want_other[:-3]):
             raise LoadError(
                 f"{self.name} lets a token see those after it, so it is no decoder: its laws would change with the "
@@ -113,7 +122,7 @@ class HFModel:
                 ):
                     return
             except torch.OutOfMemoryError:
-                raise LoadError(f"{self.name} does not fit into the memory of {self.device}.") from None
+                raise LoadError(too_large) from None
             except Exception:  # a cache or positions that this family does not understand fail in many ways
                 continue
         raise LoadError(f"{self.name} answers differently from one pass to the next, so it cannot be decoded exactly.")

@@ -16,7 +16,7 @@ from specviz.errors import ConfigError
 
 def layers_path(model: PreTrainedModel) -> str:
     """Where the list of the decoder's layers is, as "model.layers". Raises ConfigError when there is none."""
-    decoder = model.get_decoder() if model.config.is_encoder_decoder else model
+    decoder = model.get_decoder()  # beside an encoder, or a part that sees pictures
     n = decoder.config.get_text_config(decoder=True).num_hidden_layers
     parts = {id(m) for m in decoder.modules() if isinstance(m, nn.ModuleList) and len(m) == n}
     path = next((name for name, m in model.named_modules() if id(m) in parts), None)

@@ -45,9 +45,9 @@ class Seq2SeqModel(HFModel):
             )
         self.start_token = start
         super().__init__(model, vocabulary, name, lean)
-        lengths = [
-            getattr(model.config, f"max_{part}position_embeddings", None) for part in ("", "encoder_", "decoder_")
-        ]
+        names = [f"max_{part}position_embeddings" for part in ("", "encoder_", "decoder_")]
+        configs = (model.config, model.config.get_text_config(decoder=True))
+        lengths = [getattr(config, name, None) for config in configs for name in names]
         # Prompt and output together: so neither passes the positions that its own half has.
         self.context_length = min((length for length in lengths if isinstance(length, int)), default=None)
 

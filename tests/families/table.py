@@ -56,6 +56,10 @@ BART = {
     "decoder_layers": 3,
     "max_position_embeddings": LENGTH,
 }
+EYES = {"hidden_size": 16, "intermediate_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2}
+EYES |= {"image_size": 16, "patch_size": 8}
+HALVES = ["linear_attention", "full_attention"]
+LINEAR = {"linear_key_head_dim": 8, "linear_value_head_dim": 8, "linear_num_key_heads": 2, "linear_num_value_heads": 4}
 ANGLES = {"rope_theta": 10000.0, "short_factor": [1.0] * 4, "long_factor": [4.0] * 4}
 LONGROPE = {
     "original_max_position_embeddings": LENGTH // 2,
@@ -99,6 +103,25 @@ FAMILIES = {
     "Gemma": Family(lambda: hf.GemmaConfig(**{**HEADS, "num_key_value_heads": 1}), "one key head"),
     "Gemma 2": Family(lambda: hf.Gemma2Config(**HEADS, **SLIDING, query_pre_attn_scalar=8), "windows, capped logits"),
     "Gemma 3": Family(lambda: hf.Gemma3TextConfig(**HEADS, **MIXED, query_pre_attn_scalar=8), "windows, two RoPEs"),
+    "Gemma 3 with eyes": Family(
+        lambda: hf.Gemma3Config(
+            text_config={**HEADS, **MIXED, "query_pre_attn_scalar": 8}, vision_config=EYES, mm_tokens_per_image=4
+        ),
+        "windows, a part that sees",
+    ),
+    "Gemma 3n": Family(
+        lambda: hf.Gemma3nTextConfig(
+            **{**HEADS, **SLIDING, "num_hidden_layers": 6},
+            layer_types=["sliding_attention", "full_attention"] * 3,
+            num_kv_shared_layers=2,
+            activation_sparsity_pattern=[0.0] * 6,
+            vocab_size_per_layer_input=SIZE,
+            hidden_size_per_layer_input=8,
+            laurel_rank=4,
+        ),
+        "windows, shared keys",
+    ),
+    "Gemma 4": Family(lambda: hf.Gemma4TextConfig(**HEADS, **MIXED), "windows, two RoPEs"),
     "Phi": Family(lambda: hf.PhiConfig(**GROUPED), "RoPE on half a head"),
     "Phi-3": Family(lambda: hf.Phi3Config(**GROUPED, **SLIDING), "sliding window"),
     "Phi-3 with longrope": Family(lambda: hf.Phi3Config(**GROUPED, **LONGROPE), "to its first context"),
@@ -202,17 +225,13 @@ FAMILIES = {
     "Falcon-H1": Family(lambda: hf.FalconH1Config(**GROUPED, **SCAN, mamba_d_ssm=64), "attention and state", AGAIN),
     "Qwen3-Next": Family(
         lambda: hf.Qwen3NextConfig(
-            **HEADS,
-            **EXPERTS,
-            shared_expert_intermediate_size=32,
-            linear_key_head_dim=8,
-            linear_value_head_dim=8,
-            linear_num_key_heads=2,
-            linear_num_value_heads=4,
-            layer_types=["linear_attention", "full_attention"],
+            **HEADS, **EXPERTS, **LINEAR, shared_expert_intermediate_size=32, layer_types=HALVES
         ),
         "attention and state",
         AGAIN,
+    ),
+    "Qwen3.5": Family(
+        lambda: hf.Qwen3_5TextConfig(**HEADS, **LINEAR, layer_types=HALVES), "attention and state", AGAIN
     ),
     "Bamba": Family(lambda: hf.BambaConfig(**GROUPED, **SCAN, attn_layer_indices=[1]), "attention and state", AGAIN),
     "Granite 4 (hybrid)": Family(
@@ -233,7 +252,7 @@ FAMILIES = {
             num_local_experts=2,
             num_experts_per_tok=1,
             block_size=WINDOW,
-            layer_types=["linear_attention", "full_attention"],
+            layer_types=HALVES,
         ),
         "attention and state",
         AGAIN,
@@ -260,6 +279,11 @@ FAMILIES = {
     "T5": Family(lambda: hf.T5Config(**T5), "encoder and decoder", OWN),
     "T5 v1.1 (gated)": Family(
         lambda: hf.T5Config(**T5, feed_forward_proj="gated-gelu", tie_word_embeddings=False), "encoder and decoder", OWN
+    ),
+    "T5Gemma": Family(
+        lambda: hf.T5GemmaConfig(encoder={**HEADS, **MIXED}, decoder={**HEADS, **MIXED}),
+        "encoder, decoder, windows",
+        OWN,
     ),
     "BART": Family(lambda: hf.BartConfig(**BART, bos_token_id=1), "encoder and decoder", OWN),
     "Marian": Family(lambda: hf.MarianConfig(**BART), "encoder and decoder", OWN),

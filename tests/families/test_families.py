@@ -177,6 +177,12 @@ def test_trap15_the_context_of_each_family_can_be_filled(name):
     assert (trace.stop_reason, len(trace.tokens)) == (end, n) or trace.stop_reason == "eos"
 
 
+def test_layers_that_others_need_cannot_be_skipped():
+    sentence = r"Gemma 3n without 1 of 6 layers fails on its first tokens \(KeyError: .*\)\. .* or other layers to skip"
+    with pytest.raises(sv.LoadError, match=sentence):
+        built("Gemma 3n").without([3])
+
+
 def test_a_longrope_model_ends_before_its_early_laws_change_with_the_texts_length():
     model = built("Phi-3 with longrope")
     n = model.context_length

@@ -69,6 +69,13 @@ def test_trap20_a_decoders_cache_cropped_one_too_many_or_too_few_is_caught(pair,
     assert not Seq2SeqModel(pair.target.model, vocabulary()).can_drop
 
 
+def test_the_decoders_layers_are_found_beside_others():
+    """A pictures' part with as many layers comes first in the model."""
+    target = built("Gemma 3 with eyes")
+    texts = [model.open(PROMPT).logits(PROMPT, 1) for model in (target, target.without([1]))]
+    assert abs(texts[0] - texts[1]).max() > 0.1
+
+
 def test_only_the_decoders_layers_are_skipped(pair):
     twin = pair.target.without([1])
     assert len(twin.model.decoder.block) == 2
