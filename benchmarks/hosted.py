@@ -25,7 +25,7 @@ from benchmarks.visitor import Visitor
 from specviz.ui import hosting, state
 
 PROMPTS = ("It was a bright morning and", "The captain said", "Once upon a time", "My dear Elizabeth,", "He had never")
-SEEDS, TOKENS, TEMPERATURE, DRAFT_LENGTH = 3, 64, 0.6, 4
+SEEDS, TOKENS, TEMPERATURE, DRAFT_LENGTH = 3, 32, 0.6, 4
 FLAT = 0.05
 Asked = tuple[str, int]
 
@@ -102,20 +102,17 @@ def growth(memory: list[float]) -> float:
     return statistics.median(memory[-third:]) / statistics.median(memory[:third]) - 1
 
 
-def load(sessions: int, seconds: float, *, every_s: float = 2.0, warm_up: bool = True) -> Seen:
-    """All visitors at once; what they saw after the warm-up."""
+def load(address: str, pid: int, sessions: int, seconds: float, *, every_s: float = 2.0, warm_up: bool = True) -> Seen:
+    """All visitors of a server at once; what they saw after the warm-up. pid: the server's process."""
     expected = alone(sessions)
-    with server(environ={"SPECVIZ_HOSTED": "1"}) as (address, process):
-        if warm_up:  # until the server keeps as many runs as it ever will
-            rounds = -(-hosting.read({"SPECVIZ_HOSTED": "1"}).kept // sessions) + 1
-            _all(sessions, lambda i: visit(address, i, expected, float("inf"), Seen(), runs=rounds))
-        seen, end = Seen(), time.monotonic() + seconds
-        watch = threading.Thread(target=_weigh, args=(process.pid, end, every_s, seen), daemon=True)
-        watch.start()
-        _all(sessions, lambda i: visit(address, i, expected, end, seen))
-        watch.join()
-        if process.poll() is not None:
-            seen.errors.append(f"the server ended with {process.returncode}")
+    if warm_up:  # until the server keeps as many runs as it ever will
+        rounds = -(-hosting.read({"SPECVIZ_HOSTED": "1"}).kept // sessions) + 1
+        _all(sessions, lambda i: visit(address, i, expected, float("inf"), Seen(), runs=rounds))
+    seen, end = Seen(), time.monotonic() + seconds
+    watch = threading.Thread(target=_weigh, args=(pid, end, every_s, seen), daemon=True)
+    watch.start()
+    _all(sessions, lambda i: visit(address, i, expected, end, seen))
+    watch.join()
     return seen
 
 
@@ -161,7 +158,8 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=5.0)
     options = parser.parse_args()
     start = os.getloadavg()[0]
-    seen = load(options.sessions, options.minutes * 60)
+    with server(environ={"SPECVIZ_HOSTED": "1"}) as (address, process):
+        seen = load(address, process.pid, options.sessions, options.minutes * 60)
     print(f"{options.sessions} sessions for {options.minutes:g} minutes; {os.cpu_count()} processors, load {start:.1f} "
           f"before and {os.getloadavg()[0]:.1f} after")  # fmt: skip
     print("\n".join(report(seen, options.minutes * 60)))

@@ -192,11 +192,11 @@ class Player:
             self._phase = "ended"
             trace = self._trace
             self._changed.notify_all()
-        if trace is not None:
-            n, rounds = len(trace.tokens), len(trace.rounds)
-            events.tell(
-                "run ended", run=self.id, reason=trace.stop_reason, tokens=n, rounds=rounds, seconds=self._worked_s
-            )
+        if trace is not None or error is None:  # one that failed before its first round has a line of its own
+            n, rounds = (len(trace.tokens), len(trace.rounds)) if trace is not None else (0, 0)
+            reason = trace.stop_reason if trace is not None else "cancelled"
+            numbers = {"tokens": n, "rounds": rounds, "seconds": self._worked_s}
+            events.tell("run ended", run=self.id, reason=reason, **numbers)
         self._then()
 
     def _keep_up(self, run: sv.Run, phase: Phase) -> None:

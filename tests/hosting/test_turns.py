@@ -7,6 +7,7 @@ import time
 from itertools import pairwise
 
 import pytest
+from streamlit.testing.v1 import AppTest
 
 import specviz as sv
 from specviz.models.presets import PRESETS
@@ -205,3 +206,31 @@ def test_jobs_wait_in_line_and_end_in_time(monkeypatch):
         time.sleep(0.01)
     assert second.value == "something"
     assert second.error == "This server works 0 seconds on one experiment, and they are over."
+
+
+PAGE = """
+from specviz.ui import jobs, state
+from tests.hosting import test_turns
+state.begin()
+jobs.button("one", "One", test_turns.endless)
+jobs.button("two", "Two", test_turns.endless)
+"""
+
+
+def endless():
+    while True:
+        time.sleep(0.02)
+        yield 0.5, None
+
+
+@pytest.mark.parametrize(("hosted", "stopped"), [("1", True), ("0", False)])
+def test_a_visitor_of_a_public_page_has_one_experiment(monkeypatch, hosted, stopped):
+    monkeypatch.setenv("SPECVIZ_HOSTED", hosted)
+    at = AppTest.from_string(PAGE, default_timeout=PATIENCE_S).run()
+    at.button(key="one_start").click().run()
+    at.button(key="two_start").click().run()
+    assert not at.exception
+    one, two = at.session_state["one"], at.session_state["two"]
+    assert (one.stopped, two.stopped) == (stopped, False)
+    for job in (one, two):
+        job.stop()
