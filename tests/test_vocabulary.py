@@ -109,6 +109,8 @@ def test_trap16_an_end_token_that_the_tokenizer_appends_is_left_out(pair, templa
     plain = pair.tokenizer.encode("It is")
     assert vocabulary.encode("It is") == before + plain
     assert vocabulary.encode("It is" + end) == [*before, *plain, 0]  # this one the user typed
+    after = [0] if template.endswith(">") else []
+    assert vocabulary.encode("It is", closed=True) == [*before, *plain, *after]  # as an encoder reads it
     assert vocabulary.encode(end + "It is") == [0, *plain]
 
 

@@ -95,7 +95,9 @@ def find(name: str, watch: Watch) -> Remote:
     sizes = {file.rfilename: file.size for file in told.siblings or ()}
     commit = str(told.sha)
     if "config.json" not in sizes:
-        raise LoadError(f"{name} of the hub has no config.json, so transformers cannot load it. Choose another one.")
+        other = any(file.endswith(".gguf") for file in sizes)
+        step = "Download one of its .gguf files and name that" if other else "Choose another one"
+        raise LoadError(f"{name} of the hub has no config.json, so it is no model of transformers. {step}.")
     held = Remote(name, _folder(name, commit), commit, sizes)
     held._fetch([file for file in SETTINGS if file in sizes], watch)  # config.json last: where it is, all are
     return held

@@ -67,10 +67,11 @@ def load_pair(
         return _load(names, places, way, watch)
     except Stopped as stop:
         _forget(stop)
-        raise stop.error from None
+        raised = stop.error
     except BaseException as error:
         _forget(error)
         raise
+    raise raised  # not where it was caught, which would change the exceptions that it came with
 
 
 def _load(names: Sequence[str], places: Sequence[Place], way: Draft | None, watch: Watch) -> Pair:

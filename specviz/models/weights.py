@@ -70,6 +70,10 @@ class Source:
 
     def weights(self, place: Place, watch: Watch) -> PreTrainedModel:
         """The model with all its weights. Raises LoadError for any that is lost, torn or too many."""
+        if self.gguf and place.quantize:
+            raise LoadError(
+                f"{self.name} is dequantised when it is read, so quantize={place.quantize!r} needs safetensors."
+            )
         if self.remote:
             self.remote.fetch_weights(watch)
         options = place.options() | self._options()

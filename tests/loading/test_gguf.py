@@ -130,6 +130,12 @@ def test_a_gguf_without_the_libraries_says_what_to_install(file, monkeypatch):
         sv.load_pair(file)
 
 
+def test_a_gguf_and_quantize_do_not_go_together(file, monkeypatch):
+    monkeypatch.setattr(weights.Place, "options", lambda _place: {})
+    with pytest.raises(sv.LoadError, match=r"is dequantised when it is read, so quantize='4bit' needs safetensors"):
+        sv.load_pair(file, "lookup", quantize="4bit")
+
+
 def test_a_torn_gguf_gets_one_sentence(file, tmp_path):
     shutil.copy(file, tmp_path / "torn.gguf")
     for size in (4, 50_000, file.stat().st_size // 2):

@@ -80,14 +80,14 @@ class EnoughError(Exception):
 @pytest.mark.usefixtures("hub")
 @pytest.mark.parametrize("what", ["a download", "reading the draft"])
 def test_what_the_watcher_raises_stops_the_load_and_nothing_is_left(tmp_path, what):
-    enough = EnoughError()
+    enough, why = EnoughError(), ValueError()
 
     def stop(told: sv.Progress) -> None:
         half = told.total is not None and 0 < told.done < told.total and told.file == "model.safetensors"
         downloading = not any(tmp_path.rglob("model.safetensors"))
         if half and (downloading if what == "a download" else told.model == SMALL):
             alive.extend(weakref.ref(t) for t in gc.get_objects() if type(t) is torch.nn.Parameter)
-            raise enough
+            raise enough from why
 
     gc.collect()
     before = {id(t) for t in gc.get_objects() if type(t) is torch.nn.Parameter}
@@ -95,6 +95,7 @@ def test_what_the_watcher_raises_stops_the_load_and_nothing_is_left(tmp_path, wh
     with pytest.raises(EnoughError) as caught:
         sv.load_pair(LARGE, SMALL, progress=stop)
     assert caught.value is enough  # kept here, and with it all of its frames
+    assert enough.__cause__ is why
     if what == "reading the draft":
         assert len(alive) > len(before) + 20
     left = [t for t in (ref() for ref in alive) if t is not None and id(t) not in before]
@@ -178,6 +179,8 @@ def test_a_model_without_what_is_needed(hub, tmp_path, lost, sentence):
     hub.models["owner/odd"] = tmp_path / "model"
     assert sentence in refusal("owner/odd", "lookup")
     assert not any("pytorch_model.bin" in line for line in hub.asked)
+    (tmp_path / "model" / "pytorch_model.bin").rename(tmp_path / "model" / "model.gguf")
+    assert ("Download one of its .gguf files" in refusal("owner/odd", "lookup")) == (lost == "config.json")
 
 
 def test_a_shard_that_the_index_lists_elsewhere_is_refused(hub, tmp_path):
