@@ -192,6 +192,8 @@ def main() -> None:
     parser.add_argument("--root", type=Path, help="build here, in a new folder, and keep it (default: a temporary one)")
     options = parser.parse_args()
     root = options.root or Path(tempfile.mkdtemp(prefix="specviz-image-"))
+    root.mkdir(exist_ok=True)
+    root.chmod(0o755)  # a temporary folder opens to root alone, and the app runs as another user
     _unshared(0x20000)
     _sh("mount", "--make-rprivate", "/")
     wheels = Path(os.environ.get("PIP_FIND_LINKS", ""))
