@@ -208,16 +208,18 @@ def main() -> None:
             image.take(step)
             print(f"{time.monotonic() - begin:6.1f} s  {step.instruction} {step.text[:90]}", flush=True)
             if step.instruction == "FROM" and local:
-                (root / "wheels").mkdir()
-                _sh("mount", "--bind", str(wheels), str(root / "wheels"))
+                shutil.copytree(wheels, root / "wheels")  # a copy: what is below the root is deleted at the end
         size = subprocess.check_output(["du", "-sxh", str(root)], encoding="utf-8").split()[0]
         print(f"every step of the Dockerfile holds; the root takes {size}", flush=True)
         _sealed(image)
         _started(image)
     finally:
         if not options.root:
-            subprocess.run(["umount", "-R", "-l", str(root)], stderr=subprocess.DEVNULL, check=False)
-            shutil.rmtree(root, ignore_errors=True)
+            subprocess.run(["umount", "-R", str(root)], stderr=subprocess.DEVNULL, check=False)
+            subprocess.run(["umount", "-R", str(root / "proc")], stderr=subprocess.DEVNULL, check=False)
+            if str(root) in Path("/proc/self/mounts").read_text(encoding="utf-8"):
+                sys.exit(f"{root} still has mounts below it and is left as it is")
+            shutil.rmtree(root)
 
 
 if __name__ == "__main__":
