@@ -4,8 +4,8 @@
 
 Each visitor is a connection of its own that does what the Watch page does (`benchmarks.visitor`): it presses Run with
 its own prompt and a seed, waits for the end, and presses again. Every text must be the one that `specviz.speculate`
-gives alone for that prompt and seed. Memory is that of the server's process, from when every visitor has had a run and
-the server is full of runs that it keeps; "flat" means that the median of the last third is within 5% of the first's.
+gives alone for that prompt and seed. Memory is that of the server's process, from when every visitor has had a run;
+"flat" means that the median of the last third is within 5% of the first third's.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from pathlib import Path
 import specviz as sv
 from benchmarks.browser import server
 from benchmarks.visitor import Visitor
-from specviz.ui import hosting, state
+from specviz.ui import state
 
 PROMPTS = ("It was a bright morning and", "The captain said", "Once upon a time", "My dear Elizabeth,", "He had never")
 SEEDS, TOKENS, TEMPERATURE, DRAFT_LENGTH = 3, 32, 0.6, 4
@@ -35,10 +35,8 @@ class Seen:
     """What all visitors saw. waits: seconds from pressing Run to its first round. lined_up: runs told their place."""
 
     errors: list[str] = field(default_factory=list)
-    wrong: list[Asked] = field(default_factory=list)
+    texts: list[tuple[Asked, str]] = field(default_factory=list)
     waits: list[float] = field(default_factory=list)
-    runs: int = 0
-    tokens: int = 0
     lined_up: int = 0
     memory: list[float] = field(default_factory=list)
 
@@ -47,25 +45,27 @@ def prompt_of(visitor: int) -> str:
     return f"{PROMPTS[visitor % len(PROMPTS)]} {visitor}"
 
 
-def alone(sessions: int) -> dict[Asked, sv.Trace]:
-    """What each prompt and seed gives by itself."""
+def alone(seen: Seen) -> dict[Asked, sv.Trace]:
+    """What each prompt and seed that was asked for gives by itself."""
     pair, sampling = sv.load_pair(), sv.Sampling(TEMPERATURE)
     return {
-        (prompt_of(i), seed): sv.speculate(
-            pair, prompt_of(i), draft_length=DRAFT_LENGTH, max_new_tokens=TOKENS, sampling=sampling, seed=seed
+        (prompt, seed): sv.speculate(
+            pair, prompt, draft_length=DRAFT_LENGTH, max_new_tokens=TOKENS, sampling=sampling, seed=seed
         )
-        for i in range(sessions)
-        for seed in range(SEEDS)
+        for prompt, seed in {asked for asked, _text in seen.texts}
     }
 
 
-def visit(address: str, i: int, expected: dict[Asked, sv.Trace], end: float, seen: Seen, runs: int = 10**9) -> None:
-    """One visitor, until the time is over or it has had so many runs."""
+def wrong(seen: Seen, expected: dict[Asked, sv.Trace]) -> list[Asked]:
+    """Which texts are not those of the run alone."""
+    return [asked for asked, text in seen.texts if text != expected[asked].text]
+
+
+def visit(address: str, i: int, end: float, seen: Seen, runs: int = 10**9) -> None:
+    """One visitor: a run, and more until the time is over or it has had so many."""
     try:
         visitor = Visitor(address)
         for turn in range(runs):
-            if time.monotonic() > end:
-                break
             asked = prompt_of(i), turn % SEEDS
             for key, value in (
                 (state.PROMPT, asked[0]),
@@ -80,10 +80,9 @@ def visit(address: str, i: int, expected: dict[Asked, sv.Trace], end: float, see
             seen.waits.append(visitor.until(lambda before=before: visitor.run != before))  # type: ignore[misc]
             visitor.until(lambda: not visitor.stoppable and not visitor.live)
             seen.lined_up += "in line" in visitor.waited
-            seen.runs += 1
-            seen.tokens += len(expected[asked].tokens)
-            if visitor.text != expected[asked].text:
-                seen.wrong.append(asked)
+            seen.texts.append((asked, visitor.text))
+            if time.monotonic() > end:
+                break
         seen.errors += visitor.errors
         visitor.close()
     except Exception as error:  # whatever it is, it is what the benchmark looks for
@@ -104,14 +103,12 @@ def growth(memory: list[float]) -> float:
 
 def load(address: str, pid: int, sessions: int, seconds: float, *, every_s: float = 2.0, warm_up: bool = True) -> Seen:
     """All visitors of a server at once; what they saw after the warm-up. pid: the server's process."""
-    expected = alone(sessions)
-    if warm_up:  # until the server keeps as many runs as it ever will
-        rounds = -(-hosting.read({"SPECVIZ_HOSTED": "1"}).kept // sessions) + 1
-        _all(sessions, lambda i: visit(address, i, expected, float("inf"), Seen(), runs=rounds))
+    if warm_up:
+        _all(sessions, lambda i: visit(address, i, float("inf"), Seen(), runs=1))
     seen, end = Seen(), time.monotonic() + seconds
     watch = threading.Thread(target=_weigh, args=(pid, end, every_s, seen), daemon=True)
     watch.start()
-    _all(sessions, lambda i: visit(address, i, expected, end, seen))
+    _all(sessions, lambda i: visit(address, i, end, seen))
     watch.join()
     return seen
 
@@ -131,17 +128,18 @@ def _weigh(pid: int, end: float, every_s: float, seen: Seen) -> None:
         time.sleep(every_s)
 
 
-def report(seen: Seen, seconds: float) -> list[str]:
+def report(seen: Seen, expected: dict[Asked, sv.Trace], seconds: float) -> list[str]:
     waits = sorted(seen.waits)
     grown = growth(seen.memory)
     parts = [statistics.median(part) for part in _fifths(seen.memory)]
+    n, tokens = len(seen.texts), sum(len(expected[asked].tokens) for asked, _text in seen.texts)
     return [
-        f"runs        {seen.runs}, of {TOKENS} tokens each with the race; {seen.lined_up} told their place in line",
+        f"runs        {n}, each with its race; {seen.lined_up} were told their place in line",
         f"errors      {len(seen.errors)}",
-        f"cross-talk  {len(seen.wrong)} of {seen.runs} texts differ from the run alone",
+        f"cross-talk  {len(wrong(seen, expected))} of {n} texts differ from the run alone",
         f"wait        {statistics.median(waits):.1f} s to the first round in the middle, "
         f"{waits[int(0.95 * (len(waits) - 1))]:.1f} s for 19 of 20",
-        f"speed       {seen.tokens / seconds:.0f} tokens per second of all visitors together, races not counted",
+        f"speed       {tokens / seconds:.0f} tokens per second of all visitors together, races not counted",
         f"memory      {', '.join(f'{part:.0f}' for part in parts)} MB over the time: "
         f"{grown:+.1%}{'' if abs(grown) <= FLAT else ' (NOT FLAT)'}",
     ]
@@ -162,10 +160,11 @@ def main() -> None:
         seen = load(address, process.pid, options.sessions, options.minutes * 60)
     print(f"{options.sessions} sessions for {options.minutes:g} minutes; {os.cpu_count()} processors, load {start:.1f} "
           f"before and {os.getloadavg()[0]:.1f} after")  # fmt: skip
-    print("\n".join(report(seen, options.minutes * 60)))
+    expected = alone(seen)
+    print("\n".join(report(seen, expected, options.minutes * 60)))
     for error in seen.errors[:10]:
         print(error)
-    sys.exit(1 if seen.errors or seen.wrong or abs(growth(seen.memory)) > FLAT else 0)
+    sys.exit(1 if seen.errors or wrong(seen, expected) or abs(growth(seen.memory)) > FLAT else 0)
 
 
 if __name__ == "__main__":

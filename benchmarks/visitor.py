@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -24,7 +25,10 @@ class Visitor:
     def __init__(self, address: str, *, page: str = "watch", query: str = "", patience_s: float = 120.0) -> None:
         parts = urlsplit(address)
         place = f"ws://{parts.netloc}{parts.path}/_stcore/stream"
-        self._socket = connect(place, subprotocols=[Subprotocol("streamlit")], max_size=None, ping_interval=None)
+        self._open = ExitStack()
+        self._socket = self._open.enter_context(
+            connect(place, subprotocols=[Subprotocol("streamlit")], max_size=None, ping_interval=None)
+        )
         self._patience_s = patience_s
         self._page, self._query = page, query
         self._page_hash = ""
@@ -70,7 +74,7 @@ class Visitor:
         return time.monotonic() - start
 
     def close(self) -> None:
-        self._socket.close()
+        self._open.close()
 
     def _ask(self, *, pressed: str = "", fragment: str = "") -> None:
         message = BackMsg()

@@ -10,10 +10,12 @@ from __future__ import annotations
 import hashlib
 import os
 import sys
+import threading
 from datetime import UTC, datetime
 
 import msgspec
 
+_lock = threading.Lock()
 ASKED = os.environ.get("SPECVIZ_LOG", "").strip() == "1"
 
 
@@ -27,4 +29,6 @@ def tell(event: str, *, run: str = "", reason: str = "", **numbers: float) -> No
     if reason:
         line["reason"] = reason
     rounded = {name: round(number, 3) for name, number in numbers.items()}
-    print(msgspec.json.encode(line | rounded).decode(), file=sys.stderr, flush=True)
+    with _lock:  # two lines at once would end up in one
+        sys.stderr.write(msgspec.json.encode(line | rounded).decode() + "\n")
+        sys.stderr.flush()
