@@ -47,6 +47,9 @@ def prompt_of(visitor: int) -> str:
 
 def alone(seen: Seen) -> dict[Asked, sv.Trace]:
     """What each prompt and seed that was asked for gives by itself."""
+    os.environ.setdefault(
+        "OMP_NUM_THREADS", "1"
+    )  # before torch is there: as the server does, whose passes are as small
     pair, sampling = sv.load_pair(), sv.Sampling(TEMPERATURE)
     return {
         (prompt, seed): sv.speculate(
