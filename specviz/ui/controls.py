@@ -10,13 +10,10 @@ from specviz import examples
 from specviz.errors import SpecvizError
 from specviz.i18n import _
 from specviz.models import presets
-from specviz.ui import links, pairs, runs, shell, show, state
+from specviz.ui import hosting, links, pairs, runs, shell, show, state
 from specviz.ui import models as chosen
 from specviz.ui.settings import Settings
 
-_WIDEST = 16  # the longest draft that can be chosen
-_MOST_TOKENS = 512
-_FILE_MB = 20
 _WARP = (  # settings that are fields of Sampling, under one name
     state.TEMPERATURE,
     state.TOP_K,
@@ -38,10 +35,11 @@ def settings(shown: runs.Shown) -> None:
             key=state.PROMPT,
             height=68,
             placeholder=_("Type the beginning of a text"),
+            max_chars=hosting.LIMITS.prompt_characters if hosting.hosted() else None,
             label_visibility="collapsed",
             persist_state="session",
         )
-        _number(state.DRAFT_LENGTH, _("Draft length K"), least=1, most=_WIDEST, step=1, width=124)
+        _number(state.DRAFT_LENGTH, _("Draft length K"), least=1, most=hosting.LIMITS.draft_length, step=1, width=124)
         _number(state.TEMPERATURE, _("Temperature"), least=0.0, step=0.1, width=116)
         with st.popover(_("More settings")):
             _more()
@@ -55,7 +53,7 @@ def settings(shown: runs.Shown) -> None:
                 type="json",
                 key=state.UPLOAD,
                 on_change=_upload,
-                max_upload_size=_FILE_MB,
+                max_upload_size=hosting.LIMITS.upload_bytes // 2**20,
             )
 
 
@@ -76,7 +74,7 @@ def _more() -> None:
         st.toggle(_("Chat: as a message to the model"), key=state.CHAT, persist_state="session")
         st.text_area(_("System prompt"), key=state.SYSTEM, height=68, persist_state="session")
     _number(state.SEED, _("Seed"), least=0, step=1, empty=_("random"))
-    _number(state.MAX_NEW_TOKENS, _("New tokens at most"), least=1, most=_MOST_TOKENS, step=16)
+    _number(state.MAX_NEW_TOKENS, _("New tokens at most"), least=1, most=hosting.LIMITS.new_tokens, step=16)
     warp, words = st.tabs([_("Warp"), _("Penalties")])
     with warp:
         _number(state.TOP_K, _("Top-k"), least=1, step=1, empty=_("off"))

@@ -7,6 +7,7 @@ cancelled or fails. A job that nobody looks at any more stops.
 from __future__ import annotations
 
 import logging
+import math
 import time
 import traceback
 from collections.abc import Callable, Generator
@@ -35,10 +36,12 @@ class Job:
     """progress: 0 to 1. value: the last that the steps yielded, None at first. error: a sentence, or None.
 
     asked: what the job is about, so that a page can tell whether a result still belongs to its inputs.
+    experiment: whether it takes a place in the line of experiments, with their time limit; loading models does not.
     """
 
-    def __init__(self, steps: Steps, *, asked: object = None) -> None:
+    def __init__(self, steps: Steps, *, asked: object = None, experiment: bool = True) -> None:
         self.asked = asked
+        self.experiment = experiment
         self.progress: float = 0.0
         self.value: Any = None
         self.error: str | None = None
@@ -59,12 +62,12 @@ class Job:
         self._seen = time.monotonic()
 
     def _work(self) -> None:
-        place = line.join()
+        place = line.join() if self.experiment else None
         try:
-            while not place.wait(_LOOK_S):
+            while place is not None and not place.wait(_LOOK_S):
                 if self._unwanted():
                     return
-            end = time.monotonic() + hosting.LIMITS.job_s
+            end = time.monotonic() + (hosting.LIMITS.job_s if self.experiment else math.inf)
             for progress, value in self._steps:
                 self.value, self.progress = value, progress
                 if self._unwanted():
@@ -80,7 +83,8 @@ class Job:
             _log.error("a job broke: %s\n%s", kind, "".join(traceback.format_tb(error.__traceback__)))
             self.error = _("This broke off ({kind}). Try again, or something smaller.").format(kind=kind)
         finally:
-            place.leave()
+            if place is not None:
+                place.leave()
             self._steps.close()
             self.running = False
 
@@ -95,19 +99,25 @@ def button(
     steps: Callable[[], Steps],
     *,
     asked: object = None,
+    experiment: bool = True,
     told: Callable[[Any], str] = lambda _value: "",
 ) -> Job | None:
     """A button that starts a job, its progress and Cancel while it runs; the last job of this key, or None before one.
 
     The page is drawn anew when the job has ended. key: of the page's jobs, kept in the session.
-    steps: called when the button is pressed. asked: what the job would be about now; see `Job`.
+    steps: called when the button is pressed. asked, experiment: see `Job`.
     told: what is written at the progress, of the value so far.
     """
     job: Job | None = st.session_state.get(key)
     running = job is not None and job.running
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.button(
-            label, key=f"{key}_start", type="primary", disabled=running, on_click=_start, args=(key, steps, asked)
+            label,
+            key=f"{key}_start",
+            type="primary",
+            disabled=running,
+            on_click=_start,
+            args=(key, steps, asked, experiment),
         )
         if running and job is not None:
             st.button(_("Cancel"), key=f"{key}_cancel", on_click=job.stop)
@@ -120,13 +130,13 @@ def button(
     return job
 
 
-def _start(key: str, steps: Callable[[], Steps], asked: object) -> None:
+def _start(key: str, steps: Callable[[], Steps], asked: object, experiment: bool) -> None:
     """On a public page, the experiment that a visitor began before has had its time."""
-    if hosting.hosted():
+    if hosting.hosted() and experiment:
         for other in st.session_state.values():
-            if isinstance(other, Job):
+            if isinstance(other, Job) and other.experiment:
                 other.stop()
-    job = Job(steps(), asked=asked)
+    job = Job(steps(), asked=asked, experiment=experiment)
     state.put(key, job)
     working.when_left(key, job.stop)
     job.start()

@@ -30,7 +30,7 @@ def show() -> None:
     offered, memory = hosting.presets(), machine.memory()
     with left:
         choice = _choice(offered, memory)
-        jobs.button(state.MODELS_JOB, _("Load"), lambda: loading.steps(choice), asked=choice, told=loading.told)
+        jobs.button(state.MODELS_JOB, _("Load"), lambda: loading.steps(choice), experiment=False, told=loading.told)
     with right:
         _now(state.get(state.MODELS))
         question.note(_machine(memory))

@@ -47,10 +47,9 @@ def test_each_of_four_runs_gets_every_fourth_round():
     assert usual_wait(order_of_rounds(turns.Line().turn)) == 4
 
 
-def test_a_plain_lock_is_not_fair():
-    """The control: whoever lets go takes it again before the others wake."""
-    lock = threading.Lock()
-    assert usual_wait(order_of_rounds(lambda: lock)) == 1
+def test_an_unfair_line_is_told_apart():
+    """The control: whoever lets go is let in again, as a plain lock may do."""
+    assert usual_wait([name for name in range(4) for _ in range(30)]) == 1
 
 
 def test_places_are_numbered_in_the_order_of_coming():
@@ -234,3 +233,19 @@ def test_a_visitor_of_a_public_page_has_one_experiment(monkeypatch, hosted, stop
     assert (one.stopped, two.stopped) == (stopped, False)
     for job in (one, two):
         job.stop()
+
+
+def test_loading_models_is_no_experiment_and_neither_waits_in_their_line_nor_has_their_time(monkeypatch):
+    monkeypatch.setattr(hosting, "LIMITS", dataclasses.replace(hosting.LIMITS, job_s=0.0))
+
+    def work():
+        yield 0.5, None
+        yield 1.0, "there"
+
+    load = jobs.Job(work(), experiment=False)
+    load._work()
+    assert (load.value, load.error) == ("there", None)
+    tried = jobs.Job(work())
+    tried._work()
+    assert tried.value is None
+    assert tried.error
