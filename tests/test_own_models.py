@@ -15,9 +15,9 @@ from specviz import drafters
 from specviz.models import machine
 from specviz.models.machine import Memory
 from specviz.models.presets import BUNDLED, PRESETS
-from specviz.ui import hosting, loading, pairs, state
+from specviz.ui import hosting, loading, pairs, runs, state
 from specviz.ui.pairs import Choice
-from tests.test_pages import PATIENCE_S, ended, html, page, run
+from tests.test_pages import PATIENCE_S, ended, hostile_pair, html, page, run, settings
 
 CHAT = "{% for m in messages %}<{{ m.role }}>{{ m.content }}{% endfor %}<assistant>"
 
@@ -98,6 +98,20 @@ def test_a_run_that_still_goes_keeps_its_models_until_it_ends(own, folders):
         pairs.load(Choice(folders[1], "lookup"))
         trace = going.finish()
     assert len(trace.tokens) == 30
+
+
+def test_a_run_is_raced_by_the_models_that_it_began_with(monkeypatch):
+    asked = []
+    monkeypatch.setattr(pairs, "load", lambda *_: asked.append(1) or hostile_pair())
+    player = ended(runs.play(settings(max_new_tokens=8)))
+    assert player.shown().alone is not None
+    assert asked == [1]  # a second load would wait for another visitor's models, and then take their place
+
+
+def test_a_chat_stays_one_when_another_pair_has_taken_the_place_of_its_models(own):
+    pair = pairs.load(own)
+    pairs._kept = None
+    assert settings(models=own, chat=True).start(pair).trace.prompt == "<user>x<assistant>"
 
 
 def test_progress_names_the_file_and_a_cancelled_load_leaves_nothing(own):

@@ -96,9 +96,12 @@ def is_loaded(choice: Choice) -> bool:
 def speaks(choice: Choice) -> bool:
     """Whether the models, which are loaded, know how to chat: their tokenizer has a template for it."""
     kept = _kept
-    if choice.bundled or kept is None or kept.pair.tokenizer is None or not _serves(kept.choice, choice):
-        return False
-    return bool(getattr(kept.pair.tokenizer.tokenizer, "chat_template", None))
+    return not choice.bundled and kept is not None and _serves(kept.choice, choice) and chats(kept.pair)
+
+
+def chats(pair: Pair) -> bool:
+    """Whether these models know how to chat."""
+    return bool(getattr(getattr(pair.tokenizer, "tokenizer", None), "chat_template", None))
 
 
 def _load_own(choice: Choice, watch: Watcher | None) -> Pair:

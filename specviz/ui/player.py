@@ -154,9 +154,10 @@ class Player:
         try:
             if self._let_in():
                 events.tell("run started", run=self.id)
-                self._keep_up(self._settings.start(self._look_up), "decoding")
+                pair = pairs.load(self._settings.models, self._look_up)  # once: others may load meanwhile
+                self._keep_up(self._settings.start(pair), "decoding")
                 if self._trace is not None and not self._stopped:
-                    self._keep_up(self._settings.start_alone(self._trace, self._look_up), "racing")
+                    self._keep_up(self._settings.start_alone(pair, self._trace), "racing")
         except _UnwantedError:
             pass
         except sv.SpecvizError as broken:

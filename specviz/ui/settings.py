@@ -32,24 +32,20 @@ class Settings:
     chat: bool = False
     system: str = ""
 
-    def start(self, watch: pairs.Watcher | None = None) -> sv.Run:
-        """watch: told of the models' loading, see `pairs.load`.
-
-        Raises SpecvizError when a setting is out of range or the models cannot be loaded.
-        """
+    def start(self, pair: sv.Pair) -> sv.Run:
+        """Raises SpecvizError when a setting is out of range."""
         return sv.stream(
-            pairs.load(self.models, watch),
-            self._asked(),
+            pair,
+            self._asked(pair),
             draft_length=self.draft_length,
             max_new_tokens=self.max_new_tokens,
             sampling=self.sampling,
             seed=self.seed,
         )
 
-    def start_alone(self, speculative: sv.Trace, watch: pairs.Watcher | None = None) -> sv.Run:
+    def start_alone(self, pair: sv.Pair, speculative: sv.Trace) -> sv.Run:
         """The target alone on the same prompt, for as many tokens."""
-        n, pair = len(speculative.tokens), pairs.load(self.models, watch)
-        return sv.Run(pair, self._asked(), 0, n, self.sampling, speculative.seed, ())
+        return sv.Run(pair, self._asked(pair), 0, len(speculative.tokens), self.sampling, speculative.seed, ())
 
     @property
     def sampling(self) -> sv.Sampling:
@@ -65,5 +61,5 @@ class Settings:
             bad_words=self.bad_words,
         )
 
-    def _asked(self) -> str | sv.Chat:
-        return sv.Chat(self.prompt, self.system) if self.chat and pairs.speaks(self.models) else self.prompt
+    def _asked(self, pair: sv.Pair) -> str | sv.Chat:
+        return sv.Chat(self.prompt, self.system) if self.chat and pairs.chats(pair) else self.prompt
