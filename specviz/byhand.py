@@ -13,16 +13,20 @@ from typing import cast
 import numpy as np
 
 from specviz import theory
-from specviz.errors import ConfigError
+from specviz.errors import ConfigError, brief
 from specviz.models.vocabulary import Vocabulary
+from specviz.prompts import is_unicode
 from specviz.recording import Recorder
-from specviz.records import CacheWork, Round, Sampling, Trace, is_whole
+from specviz.records import CacheWork, Round, Sampling, Trace, is_real, is_whole
 from specviz.sampling import Floats, residual, verify
 
 MOST_TOKENS, MOST_DRAFTS = 8, 8
 DRAFT_PASS_S = (
     0.001  # a draft pass by hand takes no time; the record holds 1 ms for it, and c times that for a target pass
 )
+
+
+_DEAREST = 10**9  # c
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +47,14 @@ class Given:
     cost_ratio: float
 
     def __post_init__(self) -> None:
+        for name in ("names", "target_probs", "draft_probs", "draft", "r"):
+            if not isinstance(getattr(self, name), list | tuple):
+                raise ConfigError(f"{name} must be a list, got {brief(getattr(self, name))}")
+            object.__setattr__(self, name, tuple(getattr(self, name)))
         n, k = len(self.names), len(self.draft)
-        if not (1 <= n <= MOST_TOKENS and len(set(self.names)) == n and all(self.names)):
-            raise ConfigError(f"names must be 1 to {MOST_TOKENS} different texts, got {self.names!r}")
+        texts = all(isinstance(name, str) and name and is_unicode(name) for name in self.names)
+        if not (1 <= n <= MOST_TOKENS and texts and len(set(self.names)) == n):
+            raise ConfigError(f"names must be 1 to {MOST_TOKENS} different texts, got {brief(self.names)}")
         if not len(self.target_probs) == len(self.draft_probs) == n:
             raise ConfigError(
                 f"target_probs and draft_probs must hold one probability for each of the {n} tokens, "
@@ -58,9 +67,11 @@ class Given:
             )
         for token in self.draft:
             if not (is_whole(token) and 0 <= token < n and self.draft_probs[token] > 0):
-                raise ConfigError(f"draft must hold ids of tokens with q > 0, got {token!r}")
-        if not all(0 <= uniform < 1 for uniform in (*self.r, self.u)):
-            raise ConfigError(f"r and u must lie in [0, 1), got {self.r} and {self.u}")
+                raise ConfigError(f"draft must hold ids of tokens with q > 0, got {brief(token)}")
+        if not all(is_real(uniform) and 0 <= uniform < 1 for uniform in (*self.r, self.u)):
+            raise ConfigError(f"r and u must lie in [0, 1), got {brief(self.r)} and {brief(self.u)}")
+        if not (is_real(self.cost_ratio) and self.cost_ratio <= _DEAREST):
+            raise ConfigError(f"cost_ratio (c) must be a number up to {_DEAREST:,}, got {brief(self.cost_ratio)}")
         theory.speedup(0.5, self.cost_ratio, k)
 
     @property

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import math
-import reprlib
 from collections.abc import Callable, Iterator
 from operator import le, lt
 from typing import Any
 
-from specviz.errors import TraceError
+import msgspec
+
+from specviz.errors import TraceError, brief
 from specviz.records import Node, Round, Trace
 
 _RANGES: dict[str, tuple[float, Callable[[Any, Any], bool], float, str]] = {  # by field: least, < or <=, most, in words
@@ -29,11 +30,21 @@ Fault = tuple[str, str, object]  # where, the rule, what is there instead
 
 
 def check(trace: Trace, where: str) -> None:
-    """Raises TraceError at the first part that is out of its range or does not fit the rest."""
+    """Raises TraceError at the first part that is out of its range or does not fit the rest. All types are right."""
     fault = next(_out_of_range(trace, "$"), None) or next(_misfits(trace), None)
     if fault:
         place, rule, got = fault
-        raise TraceError(f"{where} is not a trace: at {place}: {rule}, got {reprlib.repr(got)}")
+        raise TraceError(f"{where} is not a trace: at {place}: {rule}, got {brief(got)}")
+
+
+def check_made(trace: Trace) -> None:
+    """`check` for a record that someone may have made by hand, of whatever types."""
+    try:
+        check(msgspec.convert(msgspec.to_builtins(trace), Trace), "this record")
+    except TraceError:
+        raise
+    except (ValueError, TypeError, OverflowError, RecursionError) as error:
+        raise TraceError(f"a {type(trace).__name__} is given where a trace is needed ({brief(str(error))})") from None
 
 
 def _out_of_range(record: Any, place: str) -> Iterator[Fault]:

@@ -9,14 +9,14 @@ from __future__ import annotations
 import contextlib
 import secrets
 import time
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from types import TracebackType
 
 import numpy as np
 
 from specviz.drafters.base import Drafter
 from specviz.drafters.model import start
-from specviz.errors import ConfigError, LogitsError
+from specviz.errors import ConfigError, LogitsError, brief
 from specviz.laws import Laws
 from specviz.models.base import Pair, check_shape
 from specviz.prompts import Prompt, bad_words, is_unicode, opening
@@ -105,16 +105,19 @@ class Run(Iterator[Round]):
         if not isinstance(pair, Pair):
             raise ConfigError(f"pair must be a Pair, as load_pair() gives, got {type(pair).__name__}")
         if not (is_whole(draft_length) and draft_length >= 0):
-            raise ConfigError(f"draft_length (K) must be a whole number of at least 1, got {draft_length!r}")
+            raise ConfigError(f"draft_length (K) must be a whole number of at least 1, got {brief(draft_length)}")
         if not (sampling is None or isinstance(sampling, Sampling)):
-            raise ConfigError(f"sampling must be a Sampling, as in Sampling(temperature=0.8), got {sampling!r}")
+            raise ConfigError(f"sampling must be a Sampling, as in Sampling(temperature=0.8), got {brief(sampling)}")
         if not (is_whole(max_new_tokens) and max_new_tokens >= 1):
-            raise ConfigError(f"max_new_tokens must be a whole number of at least 1, got {max_new_tokens!r}")
+            raise ConfigError(f"max_new_tokens must be a whole number of at least 1, got {brief(max_new_tokens)}")
+        for name, number in (("draft_length (K)", draft_length), ("max_new_tokens", max_new_tokens)):
+            if number >= 2**63:
+                raise ConfigError(f"{name} must be below 2^63, got {brief(number)}")
         if seed is not None and not (is_whole(seed) and 0 <= seed < 2**63):
-            raise ConfigError(f"seed must be a whole number from 0 to 2^63 - 1, or None, got {seed!r}")
-        strings = tuple(stop) if isinstance(stop, Iterable) and not isinstance(stop, str) else (None,)
+            raise ConfigError(f"seed must be a whole number from 0 to 2^63 - 1, or None, got {brief(seed)}")
+        strings = tuple(stop) if isinstance(stop, list | tuple | set | frozenset) else (None,)
         if not all(isinstance(s, str) and s and is_unicode(s) for s in strings):
-            raise ConfigError(f"stop must be a list of non-empty strings, got {stop!r}")
+            raise ConfigError(f"stop must be a list of non-empty strings, got {brief(stop)}")
         if strings and pair.tokenizer is None:
             raise ConfigError("this pair has no tokenizer, so there is no text in which a stop string could be found")
         self._pair = pair

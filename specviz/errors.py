@@ -12,6 +12,17 @@
 Each message is one sentence or two that a user can act on: what, got, allowed, next step.
 """
 
+_LONGEST = 80  # characters of a value in a message
+
+
+def brief(value: object) -> str:
+    """A value as a message shows it: on one line, its middle left out where it is long."""
+    try:
+        told = " ".join(line.strip() for line in repr(value).splitlines())
+    except Exception:  # a whole number of too many digits, or whatever somebody's __repr__ raises
+        told = f"a {type(value).__name__} that cannot be shown"
+    return told if len(told) <= _LONGEST else f"{told[: _LONGEST - 20]} … {told[-17:]}"
+
 
 class SpecvizError(Exception):
     """Root of the tree: catch this to catch them all."""

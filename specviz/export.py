@@ -21,7 +21,7 @@ from typing import IO, TYPE_CHECKING, Any
 import msgspec
 
 from specviz import timeline
-from specviz.consistency import check
+from specviz.consistency import check, check_made
 from specviz.errors import TraceError
 from specviz.files import save, why
 from specviz.records import SCHEMA_VERSION, FinalDraw, Node, Trace
@@ -80,6 +80,7 @@ def to_frame(trace: Trace) -> pandas.DataFrame:
     """
     import pandas
 
+    check_made(trace)
     return pandas.DataFrame(list(_rows(trace)), columns=list(COLUMNS)).astype(COLUMNS)
 
 
@@ -104,7 +105,7 @@ def to_json(trace: Trace, path_or_buffer: Target = None) -> str | None:
 
     Raises TraceError for a hand-made trace that `from_json` would refuse.
     """
-    check(trace, "this record")
+    check_made(trace)
     raw = msgspec.to_builtins(trace)
     _respell_gaps(raw, math.inf, _INFINITE)
     try:
@@ -128,7 +129,8 @@ def from_json(path_or_buffer: str | os.PathLike[str] | IO[str] | IO[bytes]) -> T
         trace = msgspec.json.decode(spelt, type=Trace)  # straight into records: what is not in them takes no memory
     except (ValueError, RecursionError) as error:
         what, _, place = str(error).partition(" - at ")
-        raise TraceError(f"{where} is not a trace: at {place.strip('`') or '$'}: {what.replace('`', '')}") from None
+        told = f"{place.strip('`')[-80:] or '$'}: {what.replace('`', ''):.120}"
+        raise TraceError(f"{where} is not a trace: at {told}") from None
     for drawn in _drawn(trace) if n_infinite else ():
         if drawn.target_gap == sys.float_info.max:
             object.__setattr__(drawn, "target_gap", math.inf)
@@ -154,7 +156,7 @@ def _check_version(where: str, data: bytes) -> None:
     except ValueError as error:
         if "truncated" in str(error) or (data.lstrip().startswith(b"{") and not data.rstrip().endswith(b"}")):
             raise TraceError(f"{where} ends in the middle, after {len(data)} bytes. Save the trace again.") from None
-        raise TraceError(f"{where} is not JSON ({error})") from None
+        raise TraceError(f"{where} is not JSON ({error!s:.80})") from None
     if not version:
         raise TraceError(f"{where} is not a trace: it has no schema_version")
     if version != b"%d" % SCHEMA_VERSION:
@@ -210,13 +212,14 @@ def _content(source: Any) -> tuple[str, bytes]:
     """What to call it in a message, and its bytes in UTF-8 without a byte order mark."""
     given = isinstance(source, bytes) or (isinstance(source, str) and source.lstrip("\ufeff \t\r\n")[:1] == "{")
     named = isinstance(source, str | os.PathLike)
-    where = "the text" if given else str(source) if named else str(getattr(source, "name", "the file"))
+    called = str(source) if named else str(getattr(source, "name", "the file"))
+    where = "the text" if given else " ".join(called[:200].split())
     try:
         with nullcontext(source) if given or not named else Path(source).expanduser().open("rb") as file:
             read: Any = file if given else file.read(_MOST_BYTES + 1)
         content = read.encode() if isinstance(read, str) else bytes(read)
     except _UNUSABLE as error:
-        raise TraceError(f"{where[:300]} cannot be read ({why(error)}). Name the JSON file of a trace.") from None
+        raise TraceError(f"{where} cannot be read ({why(error):.80}). Name the JSON file of a trace.") from None
     if len(content) > _MOST_BYTES:
-        raise TraceError(f"{where[:300]} has more than {_MOST_BYTES // 2**20} MB, too many for a trace.")
+        raise TraceError(f"{where} has more than {_MOST_BYTES // 2**20} MB, too many for a trace.")
     return where, content.removeprefix(codecs.BOM_UTF8)

@@ -25,7 +25,8 @@ def save(target: Target, render: Callable[[Path | None], Any]) -> str | None:
         try:
             _replaced(target, render)
         except (OSError, ValueError, RuntimeError) as error:  # no such folder, NUL in the name, no such home
-            raise TraceError(f"{target!s:.300} cannot be written ({why(error)}). Name another file.") from None
+            told = " ".join(str(target)[:200].split())
+            raise TraceError(f"{told} cannot be written ({why(error):.80}). Name another file.") from None
     elif not hasattr(target, "write"):
         raise TraceError(f"a trace is written to a path or an open file, not to {type(target).__name__}")
     else:

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from statistics import NormalDist, fmean, median, stdev
 
 from specviz import theory
-from specviz.errors import ConfigError
-from specviz.records import Node, Round, Trace
+from specviz.errors import ConfigError, brief
+from specviz.records import Node, Round, Trace, is_whole
 
 LEVEL = 0.95  # of every interval here
 Z = NormalDist().inv_cdf((1 + LEVEL) / 2)
@@ -125,6 +125,8 @@ def student_t(freedom: int) -> float:
     freedom: degrees of freedom, n - 1 >= 1. Exact at 1 and 2; beyond, too low by 0.12% at 3 and by less after that.
     Source: Abramowitz & Stegun 1964, 26.7.5, an expansion around the normal quantile.
     """
+    if not (is_whole(freedom) and 1 <= freedom < 2**63):
+        raise ConfigError(f"freedom must be a whole number of at least 1, got {brief(freedom)}")
     if freedom == 1:
         return math.tan(math.pi * LEVEL / 2)
     if freedom == 2:
@@ -135,7 +137,7 @@ def student_t(freedom: int) -> float:
         (3 * Z**7 + 19 * Z**5 + 17 * Z**3 - 15 * Z) / 384,
         (79 * Z**9 + 776 * Z**7 + 1482 * Z**5 - 1920 * Z**3 - 945 * Z) / 92160,
     )
-    return Z + sum(term / freedom**i for i, term in enumerate(terms, 1))
+    return Z + sum(term / int(freedom) ** i for i, term in enumerate(terms, 1))
 
 
 def acceptance(traces: Trace | Sequence[Trace]) -> Rate:
@@ -177,6 +179,7 @@ def alpha_by_round(trace: Trace) -> tuple[Mean, ...]:
     One pass over the run. Source: Welford 1962, Technometrics 4(3), for the running sum of squares.
     """
     n, mean, squares, so_far = 0, math.nan, 0.0, []
+    _check(trace)
     for round_ in trace.rounds:
         for trial in round_.trials:
             beta, n = round_.nodes[trial.node].beta, n + 1
@@ -242,6 +245,8 @@ def compare(speculative: Trace | Sequence[Trace], plain: Trace | Sequence[Trace]
 
 def first_difference(one: Trace, other: Trace) -> Difference | None:
     """Where two runs part, or None: for greedy runs, which must not part unless rounding turned a near tie."""
+    _check(one)
+    _check(other)
     a, b = one.tokens, other.tokens
     at = next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
     if at == len(a) == len(b):
@@ -268,7 +273,15 @@ def _ratio(one: float, other: float) -> float:
 
 
 def _several(traces: Trace | Sequence[Trace]) -> Sequence[Trace]:
-    return [traces] if isinstance(traces, Trace) else traces
+    several = [traces] if isinstance(traces, Trace) else traces
+    for trace in several if isinstance(several, list | tuple) else [several]:
+        _check(trace)
+    return several
+
+
+def _check(trace: Trace) -> None:
+    if not isinstance(trace, Trace):
+        raise ConfigError(f"a Trace is measured, as speculate gives, and this is none: {brief(trace)}")
 
 
 def _rounds(traces: Trace | Sequence[Trace]) -> list[Round]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from specviz.errors import ConfigError, PromptError
+from specviz.errors import ConfigError, PromptError, brief
 from specviz.models.base import Pair
 from specviz.models.vocabulary import GrowingText
 from specviz.records import Sampling, is_whole
@@ -65,7 +65,10 @@ def _given_ids(pair: Pair, prompt: Sequence[int]) -> list[int]:
     if not isinstance(prompt, Iterable) or isinstance(prompt, bytes | bytearray | Mapping | set):
         kind = type(prompt).__name__
         raise PromptError(f"the prompt must be text or a list of token ids (input_ids[0]), got {kind}")
-    given = prompt.tolist() if hasattr(prompt, "tolist") else list(prompt)  # an array or a tensor
+    try:
+        given = prompt.tolist() if hasattr(prompt, "tolist") else list(prompt)  # an array or a tensor
+    except Exception:  # whatever something that cannot be read raises
+        raise PromptError(f"the prompt cannot be read as token ids, got {brief(prompt)}") from None
     given = given if isinstance(given, list) else [given]
     given = given[0] if len(given) == 1 and isinstance(given[0], list) else given  # a batch of one
     if any(isinstance(i, list | tuple) for i in given):
@@ -75,7 +78,7 @@ def _given_ids(pair: Pair, prompt: Sequence[int]) -> list[int]:
         raise PromptError("the prompt holds no token ids; give at least one")
     for what, i in zip(given, ids, strict=True):
         if not 0 <= i < pair.target.vocab_size:
-            raise PromptError(f"the prompt holds {what!r}, but ids run from 0 to {pair.target.vocab_size - 1}")
+            raise PromptError(f"the prompt holds {brief(what)}, but ids run from 0 to {pair.target.vocab_size - 1}")
     return ids
 
 
@@ -87,7 +90,7 @@ def bad_words(pair: Pair, sampling: Sampling) -> list[tuple[int, ...]]:
     for written in (form for word in sampling.bad_words for form in (word, f" {word}")):
         ids = tuple(pair.tokenizer.encode_plain(written)) if pair.tokenizer and is_unicode(written) else ()
         if not ids:
-            raise ConfigError(f"bad_words: the tokenizer makes no token of {written!r}, so it cannot be kept out")
+            raise ConfigError(f"bad_words: the tokenizer makes no token of {brief(written)}, so it cannot be kept out")
         found.append(ids)
     return found
 

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import IO, TYPE_CHECKING, Literal
 
-from specviz.errors import ConfigError
+from specviz.errors import ConfigError, brief
 
 if TYPE_CHECKING:
     import os
@@ -29,13 +29,13 @@ SCHEMA_VERSION = 1
 
 _WARP: tuple[tuple[str, type, float, float, str], ...] = (  # field, its type, least, most, what is allowed
     ("temperature", float, 0, sys.float_info.max, "be 0 (greedy) or a positive number"),
-    ("top_k", int, 1, math.inf, "be a whole number of at least 1, or None for no limit"),
+    ("top_k", int, 1, 2**63 - 1, "be a whole number of at least 1, or None for no limit"),
     ("top_p", float, math.ulp(0.0), 1, "lie in (0, 1], or be None for no limit"),
     ("min_p", float, 0, 1, "lie in [0, 1], or be None for no limit"),
     ("repetition_penalty", float, 1e-6, 1e6, "lie in [0.000001, 1000000], or be None for none"),
     ("presence_penalty", float, -1e6, 1e6, "lie in [-1000000, 1000000], or be None for none"),
     ("frequency_penalty", float, -1e6, 1e6, "lie in [-1000000, 1000000], or be None for none"),
-    ("min_new_tokens", int, 0, math.inf, "be a whole number of at least 0, or None for no limit"),
+    ("min_new_tokens", int, 0, 2**63 - 1, "be a whole number of at least 0, or None for no limit"),
 )
 
 Source = Literal["residual", "bonus"]
@@ -66,7 +66,7 @@ class Sampling:
     def __post_init__(self) -> None:
         words = self.bad_words
         if not (isinstance(words, tuple | list) and all(isinstance(word, str) and word for word in words)):
-            raise ConfigError(f"bad_words must be a list of non-empty texts, got {words!r}")
+            raise ConfigError(f"bad_words must be a list of non-empty texts, got {brief(words)}")
         object.__setattr__(self, "bad_words", tuple(words))
         for name, kind, least, most, allowed in _WARP:
             value = getattr(self, name)
@@ -78,7 +78,7 @@ class Sampling:
             except (OverflowError, ValueError):
                 plain = math.nan
             if not least <= plain <= most:
-                raise ConfigError(f"{name} must {allowed}, got {value!r}")
+                raise ConfigError(f"{name} must {allowed}, got {brief(value)}")
             object.__setattr__(self, name, plain)
 
     @property

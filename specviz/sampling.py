@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from specviz.errors import ConfigError, LogitsError
-from specviz.records import Sampling, Source, is_whole
+from specviz.errors import ConfigError, LogitsError, brief
+from specviz.records import Sampling, Source, is_real, is_whole
 
 Floats = npt.NDArray[np.float64]
 
@@ -92,8 +92,11 @@ def verify(
     Raises ConfigError when the shapes do not fit, or a row is no law, or a uniform lies outside [0, 1).
     Source: Leviathan et al. 2023 (arXiv 2211.17192), Algorithm 1; strict "<" since r can be exactly 0.
     """
-    p, q, r = (np.asarray(a, dtype=np.float64) for a in (target_probs, draft_probs, r))
-    n_drafts = len(draft_tokens)
+    try:
+        p, q, r = (np.asarray(a, dtype=np.float64) for a in (target_probs, draft_probs, r))
+        n_drafts = len(draft_tokens)
+    except Exception:  # no numbers, a ragged list, or whatever something that is no array raises
+        raise ConfigError("verify needs arrays of numbers: laws, token ids and uniforms") from None
     if (
         p.ndim != 2
         or len(p) != n_drafts + 1
@@ -104,11 +107,11 @@ def verify(
             f"verify needs target_probs [K + 1, V], draft_probs [K, V], draft_tokens [K] and r [K]; "
             f"got {p.shape}, {q.shape}, ({n_drafts},) and {r.shape}"
         )
-    if not (_are_laws(p) and _are_laws(q) and ((r >= 0) & (r < 1)).all() and 0 <= u < 1):
+    if not (_are_laws(p) and _are_laws(q) and ((r >= 0) & (r < 1)).all() and is_real(u) and 0 <= u < 1):
         raise ConfigError("verify needs laws that sum to 1, and uniforms r and u in [0, 1)")
     for i, token in enumerate(draft_tokens):
         if not (is_whole(token) and 0 <= token < p.shape[1]):
-            raise ConfigError(f"draft_tokens must be ids from 0 to {p.shape[1] - 1}, got {token!r}")
+            raise ConfigError(f"draft_tokens must be ids from 0 to {p.shape[1] - 1}, got {brief(token)}")
         if not r[i] < accept_prob(p[i, token], q[i, token]):
             return Verdict(i, draw(residual(p[i], q[i]), u), "residual")
     return Verdict(n_drafts, draw(p[n_drafts], u), "bonus")

@@ -26,7 +26,7 @@ ALLOWED = {
     "decoding": {"records", "sampling", "laws", "drafters", "models", "prompts", "recording"},
     "exact": {"records", "sampling", "laws", "theory", "models", "exact"},
     "simulation": {"records", "sampling", "theory", "exact", "simulation"},
-    "byhand": {"records", "sampling", "theory", "recording", "models"},  # a round of given numbers, recorded as any
+    "byhand": {"records", "sampling", "theory", "recording", "models", "prompts"},  # a round of given numbers, recorded as any
     "numerals": {"timeline"},  # numbers as a reader writes them
     "exercise": {"records", "sampling", "byhand", "numerals", "timeline", "exercise"},
     "measure": {"records", "theory"},
@@ -34,7 +34,7 @@ ALLOWED = {
     "files": set(),
     "consistency": {"records"},
     "export": {"records", "consistency", "timeline", "measure", "files"},
-    "replay": {"records", "timeline", "replay", "files"},
+    "replay": {"records", "consistency", "timeline", "replay", "files"},
     "examples": {"records", "export", "examples"},
     "examples.__main__": {"__init__", "examples"},  # decodes anew, with the public names of specviz
     "figures": {"records", "measure", "theory", "exact", "simulation", "timeline", "figures"},

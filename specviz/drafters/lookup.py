@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from specviz.drafters.base import Drafter, Proposal
-from specviz.errors import ConfigError
+from specviz.errors import ConfigError, brief
 from specviz.laws import Laws
 from specviz.models.base import Model, common_prefix
 from specviz.records import CacheWork, is_whole
@@ -26,7 +26,8 @@ class PromptLookup:
     def __init__(self, longest: int = 3, shortest: int = 1) -> None:
         if not (is_whole(longest) and is_whole(shortest) and 1 <= shortest <= longest):
             raise ConfigError(
-                f"shortest and longest must be whole, 1 <= shortest <= longest, got {shortest!r} and {longest!r}"
+                "shortest and longest must be whole, 1 <= shortest <= longest, "
+                f"got {brief(shortest)} and {brief(longest)}"
             )
         self.longest, self.shortest = int(longest), int(shortest)
         self.name = "prompt lookup"

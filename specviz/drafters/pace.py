@@ -12,7 +12,7 @@ import numpy as np
 
 from specviz.drafters.base import Draft, Drafter, Proposal
 from specviz.drafters.model import start
-from specviz.errors import ConfigError
+from specviz.errors import ConfigError, brief
 from specviz.laws import Laws
 from specviz.models.base import Model, check_draft
 from specviz.records import CacheWork, is_real, is_whole
@@ -28,7 +28,7 @@ class EarlyStop:
 
     def __init__(self, draft: Model | Draft, least: float = 0.4) -> None:
         if not (is_real(least) and 0 < least <= 1):
-            raise ConfigError(f"least must lie in (0, 1], got {least!r}")
+            raise ConfigError(f"least must lie in (0, 1], got {brief(least)}")
         self.draft, self.least = check_draft(draft), float(least)
         self.name = f"{draft.name}, stopping below {self.least:g}"
 
@@ -76,7 +76,7 @@ class AdaptiveLength:
 
     def __init__(self, draft: Model | Draft, first: int = 4) -> None:
         if not (is_whole(first) and first >= 1):
-            raise ConfigError(f"first must be a whole number of at least 1, got {first!r}")
+            raise ConfigError(f"first must be a whole number of at least 1, got {brief(first)}")
         self.draft, self.first = check_draft(draft), int(first)
         self.name = f"{draft.name}, adaptive"
 

@@ -8,7 +8,7 @@ from weakref import WeakKeyDictionary
 
 from specviz.drafters.base import Drafter
 from specviz.drafters.model import ModelDrafter
-from specviz.errors import ConfigError
+from specviz.errors import ConfigError, brief
 from specviz.models.base import Model
 from specviz.records import is_real, is_whole
 
@@ -33,7 +33,7 @@ class SkippedLayers:
         elif isinstance(layers, Sequence) and layers and all(is_whole(i) and i >= 1 for i in layers):
             self.layers = tuple(sorted({int(i) for i in layers}))
         else:
-            raise ConfigError(f"layers must be a share in (0, 1), or whole numbers of at least 1, got {layers!r}")
+            raise ConfigError(f"layers must be a share in (0, 1), or whole numbers of at least 1, got {brief(layers)}")
         told = f"{self.layers:.0%} of its layers" if share else f"layers {', '.join(map(str, self.layers))}"  # type: ignore[arg-type]
         self.name = f"the target without {told}"
         self._twins: WeakKeyDictionary[HFModel, HFModel] = WeakKeyDictionary()

@@ -9,7 +9,7 @@ p is the target's law and q the draft's.
 
 from specviz.exact.lessons import Worst, random_laws, random_pair, worse_draft
 from specviz.exact.parts import Parts, emitted_parts
-from specviz.exact.position import RULES, Place, emitted_law, judged_law, place
+from specviz.exact.position import RULES, emitted_law, judged_law
 from specviz.exact.rounding import UNIFORM_BITS, Format, rounded, rounded_law
 from specviz.exact.rounds import round_counts, text_law
 from specviz.exact.sequences import SequenceLaw, sequence_law, sequence_total_variation, target_sequence_law
@@ -19,13 +19,11 @@ __all__ = [
     "UNIFORM_BITS",
     "Format",
     "Parts",
-    "Place",
     "SequenceLaw",
     "Worst",
     "emitted_law",
     "emitted_parts",
     "judged_law",
-    "place",
     "random_laws",
     "random_pair",
     "round_counts",

@@ -8,10 +8,12 @@ import numpy as np
 import numpy.typing as npt
 
 from specviz import theory
-from specviz.errors import ConfigError
+from specviz.errors import ConfigError, brief
 from specviz.models.base import Pair
 from specviz.models.toy import TableModel
+from specviz.records import is_real, is_whole
 from specviz.sampling import Floats
+from specviz.theory.checks import one, whole
 
 Worst = Literal["uniform", "upside_down"]
 
@@ -22,11 +24,13 @@ def random_laws(seed: int, size: int, concentration: float = 1.0) -> tuple[Float
     seed: at least 0. size: V >= 1. concentration: above 0; small ones give laws with few likely tokens, great ones
     nearly uniform laws. Raises ConfigError when one is out of range.
     """
-    if seed < 0 or size < 1 or not 1e-3 <= concentration <= 1e6:
+    whole_numbers = is_whole(seed) and seed >= 0 and is_whole(size) and size >= 1
+    if not (whole_numbers and is_real(concentration) and 1e-3 <= concentration <= 1e6):
         raise ConfigError(
             "random_laws needs a seed of at least 0, a size of at least 1 and a concentration from 0.001 to 1,000,000; "
-            f"got {seed!r}, {size!r} and {concentration!r}"
+            f"got {brief(seed)}, {brief(size)} and {brief(concentration)}"
         )
+    seed, size = whole("seed", seed, 0, 2**63 - 1), whole("size", size, 1)
     p, q = np.random.default_rng(seed).dirichlet(np.full(size, float(concentration)), 2)
     return p, q
 
@@ -36,7 +40,9 @@ def random_pair(seed: int, vocab_size: int = 3, likeness: float = 0.5) -> Pair:
 
     likeness: in [0, 1], the target's share in the draft's law: 1 makes them equal, 0 independent.
     """
-    rng = np.random.default_rng(seed)
+    rng, vocab_size = np.random.default_rng(whole("seed", seed, 0, 2**63 - 1)), whole("vocab_size", vocab_size, 1, 100)
+    if not (is_real(likeness) and 0 <= likeness <= 1):
+        raise ConfigError(f"likeness must lie in [0, 1], got {brief(likeness)}")
     target = rng.dirichlet(np.ones(vocab_size), (vocab_size, vocab_size))  # [V, V, V]: a row per two last tokens
     draft = likeness * target + (1 - likeness) * rng.dirichlet(np.ones(vocab_size), (vocab_size, vocab_size))
     return Pair(
@@ -54,8 +60,11 @@ def worse_draft(
     probabilities, and so on. Raises ConfigError on what is no law or no share.
     """
     p, q = theory.check_laws(target_probs, draft_probs)
-    if not 0 <= share <= 1:
-        raise ConfigError(f"share must lie in [0, 1], got {share!r}")
+    if p.ndim != 1:
+        raise ConfigError(f"worse_draft takes the two laws of one position, [V], got shape {p.shape}")
+    if not isinstance(worst, str) or worst not in ("uniform", "upside_down"):
+        raise ConfigError(f"worst must be uniform or upside_down, got {brief(worst)}")
+    (share,) = one(share=share)
     bad = np.full(p.shape, 1 / p.shape[-1])
     if worst == "upside_down":
         bad[np.argsort(p, kind="stable")] = np.sort(p)[::-1]

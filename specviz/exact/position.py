@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from specviz import theory
-from specviz.errors import ConfigError
+from specviz.errors import ConfigError, brief
 from specviz.records import Sampling, is_real
 from specviz.sampling import Floats, accept_prob, residual, warp
 
@@ -81,6 +81,8 @@ def judged_law(drafted_probs: npt.ArrayLike, target_probs: npt.ArrayLike, draft_
     """
     p, q = theory.check_laws(target_probs, draft_probs)
     drafted, p = theory.check_laws(drafted_probs, p)
+    if p.ndim != 1:
+        raise ConfigError(f"judged_law takes the three laws of one position, [V], got shape {p.shape}")
     return Place(drafted, accept_probs(p, q), residual(p, q)).emitted
 
 
@@ -109,15 +111,19 @@ def place(p: Floats, q: Floats, rule: str, first: bool, draft_temperature: float
 
 
 def known_rule(rule: str) -> str:
-    if rule not in RULES:
-        raise ConfigError(f"rule must be one of {', '.join(RULES)}; got {rule!r}")
+    if not (isinstance(rule, str) and rule in RULES):
+        raise ConfigError(f"rule must be one of {', '.join(RULES)}; got {brief(rule)}")
     return rule
 
 
 def known_temperature(value: float) -> float:
-    if not (is_real(value) and 0 <= value < math.inf):
-        raise ConfigError(f"draft_temperature must be 0 (greedy) or a positive number, got {value!r}")
-    return float(value)
+    try:
+        plain = float(value) if is_real(value) else math.nan
+    except OverflowError:  # a whole number beyond every double
+        plain = math.inf
+    if not 0 <= plain < math.inf:
+        raise ConfigError(f"draft_temperature must be 0 (greedy) or a positive number, got {brief(value)}")
+    return plain
 
 
 def some_mass(mass: float) -> float:

@@ -9,8 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from specviz import theory
+from specviz.errors import ConfigError, brief
 from specviz.exact.position import accept_probs
 from specviz.sampling import Floats, residual
+from specviz.theory.checks import numbers
 
 Format = Literal["float64", "float32", "float16", "bfloat16"]
 # The uniforms of a format: k / 2**bits with k = 0 .. 2**bits - 1, the spacing of its numbers below 1. 0 is one of them.
@@ -23,12 +25,15 @@ def rounded(values: npt.ArrayLike, form: Format) -> Floats:
     float16 and bfloat16 are rounded from float32, as frameworks do that compute in float32 and cast at the end.
     Source: IEEE 754-2019, section 4.3.1; bfloat16 is the upper half of a float32.
     """
-    exact = np.asarray(values, dtype=np.float64)
+    if not (isinstance(form, str) and form in UNIFORM_BITS):
+        raise ConfigError(f"form must be one of {', '.join(UNIFORM_BITS)}, got {brief(form)}")
+    exact = numbers("values", values)
     if form == "float64":
         return exact
-    single = exact.astype(np.float32)
-    if form == "float16":
-        return single.astype(np.float16).astype(np.float64)
+    with np.errstate(over="ignore"):  # beyond a format's numbers it has infinity
+        single = exact.astype(np.float32)
+        if form == "float16":
+            return single.astype(np.float16).astype(np.float64)
     if form == "bfloat16":
         bits = single.view(np.uint32)
         upper = (bits + np.uint32(0x7FFF) + ((bits >> np.uint32(16)) & np.uint32(1))) & np.uint32(0xFFFF0000)
@@ -53,6 +58,8 @@ def rounded_law(
     of its uniforms (`UNIFORM_BITS`). inclusive: accept on r <= p/q, not r <. Raises ConfigError on what is no law.
     """
     exact_p, exact_q = theory.check_laws(target_probs, draft_probs)
+    if exact_p.ndim != 1:
+        raise ConfigError(f"rounded_law takes the two laws of one position, [V], got shape {exact_p.shape}")
     p, q = rounded(exact_p, form), rounded(exact_q, form)
     if renormalised:
         p, q = p / p.sum(), q / q.sum()

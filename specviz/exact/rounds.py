@@ -6,10 +6,11 @@ import numpy as np
 import numpy.typing as npt
 
 from specviz import theory
-from specviz.errors import ConfigError
+from specviz.errors import ConfigError, brief
 from specviz.exact.position import known_rule, known_temperature, place, some_mass
 from specviz.records import is_whole
 from specviz.sampling import Floats
+from specviz.theory.checks import whole
 
 
 def round_counts(
@@ -30,8 +31,9 @@ def round_counts(
     p, q = theory.check_laws(target_probs, draft_probs)
     if p.ndim != 1 or not (is_whole(draft_length) and draft_length >= 1):
         raise ConfigError(
-            f"round_counts takes laws of shape [V] and a whole K of at least 1, got {p.shape} and {draft_length!r}"
+            f"round_counts takes laws of shape [V] and a whole K of at least 1, got {p.shape} and {brief(draft_length)}"
         )
+    draft_length = whole("draft_length (K)", draft_length, 1)
     first, later = (place(p, q, known_rule(rule), i, known_temperature(draft_temperature)) for i in (True, False))
     counts, reached = np.zeros_like(p), 1.0
     for here in (first, *(later for _ in range(draft_length - 1))):

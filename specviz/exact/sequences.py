@@ -8,14 +8,15 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from typing import TYPE_CHECKING
 
-from specviz.errors import ConfigError, PromptError
+from specviz.errors import ConfigError, PromptError, brief
 from specviz.exact.position import Place, known_rule, known_temperature, place, some_mass
 from specviz.laws import Laws
-from specviz.records import Sampling, is_whole
+from specviz.models.base import Pair
+from specviz.records import Sampling, is_real, is_whole
 from specviz.sampling import Floats
 
 if TYPE_CHECKING:
-    from specviz.models.base import Model, Pair
+    from specviz.models.base import Model
 
 Text = tuple[int, ...]
 SequenceLaw = dict[Text, float]
@@ -47,9 +48,10 @@ def sequence_law(
     """
     _check_size(pair, length)
     if not (is_whole(draft_length) and draft_length >= 1):
-        raise ConfigError(f"draft_length (K) must be a whole number of at least 1, got {draft_length!r}")
+        raise ConfigError(f"draft_length (K) must be a whole number of at least 1, got {brief(draft_length)}")
     target, draft = (
-        _text_law(model, prompt, sampling or Sampling(), pair.target.eos) for model in (pair.target, pair.draft_model)
+        _text_law(model, prompt, Sampling() if sampling is None else sampling, pair.target.eos)
+        for model in (pair.target, pair.draft_model)
     )
     rule, temperature, eos = known_rule(rule), known_temperature(draft_temperature), pair.target.eos
 
@@ -90,7 +92,7 @@ def target_sequence_law(
 ) -> SequenceLaw:
     """The law of the first `length` new tokens of the target alone: the product of its laws. As in `sequence_law`."""
     _check_size(pair, length)
-    target = _text_law(pair.target, prompt, sampling or Sampling(), pair.target.eos)
+    target = _text_law(pair.target, prompt, Sampling() if sampling is None else sampling, pair.target.eos)
     ended: SequenceLaw = {}
     reached: SequenceLaw = {(): 1.0}
     while reached:
@@ -104,16 +106,24 @@ def target_sequence_law(
 
 def sequence_total_variation(law: SequenceLaw, other: SequenceLaw) -> float:
     """½ Σ |P(x) - Q(x)| over all sequences of either law, in [0, 1]."""
+    for one in (law, other):
+        if not (isinstance(one, dict) and all(is_real(prob) and 0 <= prob <= 1 for prob in one.values())):
+            raise ConfigError(f"a law of sequences is a dict of their probabilities, got {brief(one)}")
     return 0.5 * math.fsum(abs(law.get(text, 0.0) - other.get(text, 0.0)) for text in law.keys() | other.keys())
 
 
 def _text_law(model: Model, prompt: Sequence[int], sampling: Sampling, eos: frozenset[int]) -> Callable[[Text], Floats]:
     """The model's warped law after the prompt and a text."""
-    start = list(prompt)
+    try:
+        start = list(prompt)
+    except Exception:  # no list, or one that cannot be read
+        start = []
     if not start or not all(is_whole(i) and 0 <= i < model.vocab_size for i in start):
         raise PromptError(
-            f"the prompt must be token ids from 0 to {model.vocab_size - 1}, at least one; got {prompt!r}"
+            f"the prompt must be token ids from 0 to {model.vocab_size - 1}, at least one; got {brief(prompt)}"
         )
+    if not isinstance(sampling, Sampling):
+        raise ConfigError(f"sampling must be a Sampling, as in Sampling(temperature=0.8), got {brief(sampling)}")
     if sampling.bad_words:
         raise ConfigError("bad words are texts, and an enumeration is over ids; leave them out")
     reader, laws = model.open(start), Laws(sampling, len(start), eos)
@@ -141,10 +151,12 @@ def _support(law: Floats) -> Iterator[tuple[int, float]]:
 
 
 def _check_size(pair: Pair, length: int) -> None:
+    if not isinstance(pair, Pair):
+        raise ConfigError(f"pair must be a Pair of two models, got {brief(pair)}")
     if not (is_whole(length) and length >= 1):
-        raise ConfigError(f"length must be a whole number of at least 1, got {length!r}")
+        raise ConfigError(f"length must be a whole number of at least 1, got {brief(length)}")
     if max(2, pair.target.vocab_size) ** min(int(length), 64) > _MOST_SEQUENCES:
         raise ConfigError(
-            f"{pair.target.vocab_size}^{length} sequences are too many to enumerate (at most {_MOST_SEQUENCES:,}). "
-            "Take a shorter length or a model over fewer tokens."
+            f"{pair.target.vocab_size}^{brief(length)} sequences are too many to enumerate "
+            f"(at most {_MOST_SEQUENCES:,}). Take a shorter length or a model over fewer tokens."
         )

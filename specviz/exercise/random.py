@@ -7,6 +7,8 @@ import string
 import numpy as np
 
 from specviz.byhand import Given, work
+from specviz.errors import ConfigError, brief
+from specviz.records import is_whole
 from specviz.sampling import accept_prob, draw
 
 MOST_SEED = 9999
@@ -20,6 +22,8 @@ def random_round(seed: int) -> Given:
 
     3 or 4 tokens, q at least 0.1 for each; K = 2 to 4; α from 0.4 to 0.9, so that there is something to reject.
     """
+    if not (is_whole(seed) and seed >= 0):
+        raise ConfigError(f"seed must be a whole number of at least 0, got {brief(seed)}")
     rng = np.random.default_rng(seed)
     for _ in range(_TRIES):
         n, k = int(rng.integers(3, 5)), int(rng.integers(2, 5))

@@ -10,9 +10,10 @@ import numpy as np
 
 from specviz import numerals
 from specviz.byhand import MOST_DRAFTS, MOST_TOKENS, Given, final_law, middle
-from specviz.errors import ConfigError
+from specviz.errors import ConfigError, brief
 from specviz.i18n import _
 from specviz.numerals import shown
+from specviz.records import is_whole
 
 ANY_R = 0.5  # the r that is taken where none is written
 _LONGEST, _NAME = 300, 12  # characters of a field that are read, and of a token's name
@@ -85,6 +86,8 @@ def _law(letter: str, text: str, n: int) -> tuple[tuple[float, ...], list[str]]:
 def _draft(text: str, k: int, names: tuple[str, ...], q: tuple[float, ...]) -> tuple[tuple[int, ...], list[str]]:
     """The first K drafted tokens; where fewer are written, the draft's most probable one follows."""
     tokens = [_token(piece, names) for piece in _words(text)]
+    if not is_whole(k):
+        raise ConfigError(_("K must be a whole number, got {text}.").format(text=brief(k)))
     k = max(1, min(k, MOST_DRAFTS))
     never = next((token for token in tokens[:k] if q[token] == 0), None)
     if never is not None:
@@ -147,6 +150,8 @@ def _words(text: str) -> list[str]:
 
 
 def _short(text: str) -> str:
+    if not isinstance(text, str):
+        raise ConfigError(_("A field holds {text}, which is no text.").format(text=brief(text)))
     if len(text) > _LONGEST:
         raise ConfigError(_("A field holds more than {most} characters. Shorten it.").format(most=_LONGEST))
     return text

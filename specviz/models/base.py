@@ -102,10 +102,10 @@ class Pair:
     tokenizer: Vocabulary | None = None
 
     def __post_init__(self) -> None:
-        if isinstance(self.target, type) or not hasattr(self.target, "open"):
+        if isinstance(self.target, type) or not _is_model(self.target):
             raise ConfigError(_NO_PAIR)
         check_draft(self.draft)
-        if not (self.tokenizer is None or hasattr(self.tokenizer, "to_bytes")):
+        if not (self.tokenizer is None or (hasattr(self.tokenizer, "to_bytes") and hasattr(self.tokenizer, "label"))):
             raise ConfigError(_NO_PAIR)
         inner = self.draft
         while hasattr(inner, "draft"):  # a drafter around another one
@@ -153,9 +153,13 @@ def check_draft(draft: _Drafting) -> _Drafting:
     """The draft itself. Raises ConfigError for what is neither a model nor a way to draft."""
     if isinstance(draft, type):
         raise ConfigError(f"{draft.__name__} is a class; give one of it, as in {draft.__name__}()")
-    if not (hasattr(draft, "open") or hasattr(draft, "start")):
+    if not (_is_model(draft) or (hasattr(draft, "start") and hasattr(draft, "name"))):
         raise ConfigError(_NO_PAIR)
     return draft
+
+
+def _is_model(model: object) -> bool:
+    return hasattr(model, "open") and hasattr(model, "vocab_size")
 
 
 def _has_encoder(model: object) -> bool:

@@ -14,7 +14,7 @@ import torch
 
 from specviz.drafters import named
 from specviz.drafters.base import Draft
-from specviz.errors import ConfigError, LoadError
+from specviz.errors import ConfigError, LoadError, brief
 from specviz.models import hub, presets
 from specviz.models.base import Pair, check_draft
 from specviz.models.hf import model_class
@@ -62,6 +62,8 @@ def load_pair(
             "Pair.from_transformers(target, draft, tokenizer)."
         ) from None
     places = _places(names, device, dtype, quantize, device_map)
+    if not (progress is None or callable(progress)):
+        raise ConfigError(f"progress must be a function that takes a Progress, got {brief(progress)}")
     watch = stoppable(progress)
     try:
         return _load(names, places, way, watch)
@@ -104,7 +106,7 @@ def _locate(name: str, watch: Watch) -> Source:
         is_dir, is_file = path.is_dir(), path.is_file()
     except (OSError, RuntimeError, ValueError) as error:  # no such home, a name too long, NUL in it
         raise LoadError(
-            f"{name[:80]!r} cannot be a model's name ({error.__class__.__name__}). Give a folder."
+            f"{brief(name)} cannot be a model's name ({error.__class__.__name__}). Give a folder."
         ) from None
     if is_dir and name.strip():
         if not (path / "config.json").is_file():
@@ -122,7 +124,7 @@ def _locate(name: str, watch: Watch) -> Source:
         raise LoadError(f"{name} is a file. Name the folder that holds config.json and the weights, or a .gguf file.")
     if _is_path(name):
         raise LoadError(
-            f"there is no folder {name!r}. Give a model's folder, a hub id like owner/name, or {presets.TARGET}."
+            f"there is no folder {brief(name)}. Give a model's folder, a hub id like owner/name, or {presets.TARGET}."
         )
     remote = hub.find(name, watch)
     return Source(name, remote.folder, remote=remote)
@@ -142,12 +144,14 @@ def _is_path(name: str) -> bool:
 
 def _places(names: Sequence[str], device: object, dtype: object, quantize: object, device_map: object) -> list[Place]:
     """Where each model goes. Raises ConfigError for what is not there, and LoadError for a library that is not."""
-    if quantize not in (None, "4bit", "8bit"):
-        raise ConfigError(f"quantize must be None, '4bit' or '8bit', got {quantize!r}")
-    if device_map not in (None, "auto"):
-        raise ConfigError(f"device_map must be None or 'auto', got {device_map!r}")
-    if device_map and device != "auto":
-        raise ConfigError(f"device_map='auto' spreads a model over all devices, so device must be auto, got {device!r}")
+    if type(quantize) not in (str, type(None)) or quantize not in (None, "4bit", "8bit"):
+        raise ConfigError(f"quantize must be None, '4bit' or '8bit', got {brief(quantize)}")
+    if type(device_map) not in (str, type(None)) or device_map not in (None, "auto"):
+        raise ConfigError(f"device_map must be None or 'auto', got {brief(device_map)}")
+    if device_map and not (isinstance(device, str) and device == "auto"):
+        raise ConfigError(
+            f"device_map='auto' spreads a model over all devices: device must be auto, got {brief(device)}"
+        )
     own = any(name not in presets.NAMED for name in names)
     found = []
     for i in range(len(names)):
@@ -155,7 +159,7 @@ def _places(names: Sequence[str], device: object, dtype: object, quantize: objec
         if kind == "auto":
             kind = "bfloat16" if own and place.type == "cuda" else "float32"
         if not isinstance(kind, str) or kind not in DTYPES:
-            raise ConfigError(f"dtype must be auto, {', '.join(DTYPES)}, got {kind!r}")
+            raise ConfigError(f"dtype must be auto, {', '.join(DTYPES)}, got {brief(kind)}")
         found.append(Place(place, DTYPES[kind], quantize, device_map == "auto"))
     for placed in found:
         placed.options()
@@ -167,19 +171,19 @@ def _of(what: str, given: object, i: int) -> Any:
     if not isinstance(given, tuple):
         return given
     if len(given) != 2:
-        raise ConfigError(f"{what} must be one for both models or (target's, draft's), got {given!r}")
+        raise ConfigError(f"{what} must be one for both models or (target's, draft's), got {brief(given)}")
     return given[i]
 
 
 def _device(device: Any) -> torch.device:
-    if device == "auto":
+    if isinstance(device, str) and device == "auto":
         return torch.device(
             "cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"
         )
     try:
         place = torch.device(device)
         torch.empty(0, device=place)
-    except (RuntimeError, AssertionError, NotImplementedError, TypeError) as error:
+    except Exception as error:  # whatever torch raises for what is no device
         raise ConfigError(_device_reason(device, error)) from None
     if place.type == "meta":
         raise ConfigError(
@@ -190,4 +194,4 @@ def _device(device: Any) -> torch.device:
 
 def _device_reason(device: object, error: BaseException) -> str:
     reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-    return f"device {device!r} cannot be used here ({reason[:120]}). Use auto, cpu, cuda or mps."
+    return f"device {brief(device)} cannot be used here ({reason[:120]}). Use auto, cpu, cuda or mps."

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from specviz.errors import ConfigError
+from specviz.errors import ConfigError, brief
 from specviz.models.base import Reader
 from specviz.records import is_whole
 
@@ -31,9 +31,15 @@ class TableModel:
         context_length: int | None = None,
     ) -> None:
         if not (is_whole(vocab_size) and vocab_size >= 1):
-            raise ConfigError(f"vocab_size must be a whole number of at least 1, got {vocab_size!r}")
+            raise ConfigError(f"vocab_size must be a whole number of at least 1, got {brief(vocab_size)}")
         if eos is not None and not (is_whole(eos) and 0 <= eos < vocab_size):
-            raise ConfigError(f"eos must be an id from 0 to {vocab_size - 1}, or None, got {eos!r}")
+            raise ConfigError(f"eos must be an id from 0 to {vocab_size - 1}, or None, got {brief(eos)}")
+        if not (context_length is None or (is_whole(context_length) and context_length >= 1)):
+            raise ConfigError(
+                f"context_length must be a whole number of at least 1, or None, got {brief(context_length)}"
+            )
+        if not isinstance(name, str):
+            raise ConfigError(f"name must be a text, got {brief(name)}")
         self.law = law
         self.vocab_size = vocab_size
         self.eos = frozenset() if eos is None else frozenset({eos})
@@ -51,8 +57,8 @@ class TableModel:
             probs = np.array(np.nan)
         if probs.shape != (self.vocab_size,) or not (probs >= 0).all() or abs(probs.sum() - 1) > 1e-9:
             raise ConfigError(
-                f"the law of {self.name!r} after {tokens} must be {self.vocab_size} probabilities that sum to 1, "
-                f"got {probs}"
+                f"the law of {self.name!r} after {brief(tokens)} must be {brief(self.vocab_size)} probabilities that "
+                f"sum to 1, got {brief(probs)}"
             )
         return probs
 

@@ -13,6 +13,7 @@ from functools import cache
 from html import escape
 from pathlib import Path
 
+from specviz.consistency import check_made
 from specviz.files import Target, save
 from specviz.i18n import _, language
 from specviz.records import Trace
@@ -55,8 +56,9 @@ def to_html(trace: Trace, path_or_buffer: Target = None, *, talk: bool = False) 
 
 
 def _page(trace: Trace, *, talk: bool = False) -> str:
+    check_made(trace)
     code = f"{script()}\nopenPage(document);\n"
-    data = {"payload": payload(trace), "talk": talk, "page": True}
+    data = {"payload": payload(trace), "talk": bool(talk), "page": True}
     return _PAGE.format(
         language=language(),
         title=escape(_("Speculative decoding: {prompt}").format(prompt=label(0, trace.prompt, 60))),

@@ -12,14 +12,17 @@ import numpy as np
 import numpy.typing as npt
 
 from specviz import theory
-from specviz.errors import ConfigError
+from specviz.errors import ConfigError, brief
+from specviz.records import is_real
 from specviz.sampling import Floats
 from specviz.simulation.laws import Integers
+from specviz.theory.checks import numbers, require, whole
 
 LEVEL = 0.01  # how often a fair test raises a false alarm
 POWER = 0.99  # how often it is to see a law that is not the target's
 LEAST_EXPECTED = 5.0  # of a cell; the chi-square law is an approximation that fails below
 
+_CERTAIN_COUNT = 2**62  # as many as an integer holds
 _CERTAIN = 1e4  # a noncentrality at which every test here is certain
 _SAME = 1e-13  # total variation: what the rounding of float64 leaves between equal laws
 
@@ -43,10 +46,11 @@ def chi_square(counts: npt.ArrayLike, probs: npt.ArrayLike) -> Fit:
     where the shapes differ. Source: Pearson 1900, Philosophical Magazine 50(302); the rule of five: Cochran 1954,
     Biometrics 10(4).
     """
-    seen = np.asarray(counts)
+    seen = numbers("counts", counts)
     law, _ = theory.check_laws(probs, probs)
     if seen.shape != law.shape or seen.ndim != 1:
         raise ConfigError(f"chi_square takes counts and a law of one shape, [V]; got {seen.shape} and {law.shape}")
+    require("counts", seen, (seen >= 0) & (seen <= _CERTAIN_COUNT), "must be counts, at least 0")
     n = int(seen.sum())
     if seen[law == 0].any():
         return Fit(math.inf, int((law > 0).sum()), 0.0, True)
@@ -70,6 +74,10 @@ def power(law: npt.ArrayLike, probs: npt.ArrayLike, n: int, level: float = LEVEL
     from scipy.special import chdtri, chndtr
 
     given, expected = theory.check_laws(law, probs)
+    if given.ndim != 1:
+        raise ConfigError(f"power takes two laws of one position, [V], got shape {given.shape}")
+    whole("n", n, 0, _CERTAIN_COUNT)
+    _check_chances(level)
     unseen = float(np.exp(n * np.log1p(-min(1 - 1e-16, given[expected == 0].sum()))))
     cells = _cells(expected, n)
     got, told = _pooled(given, cells), _pooled(expected, cells)
@@ -86,6 +94,10 @@ def samples_needed(law: npt.ArrayLike, probs: npt.ArrayLike, *, level: float = L
     Solves power(n) = wanted, that is n = λ / Σ (law - probs)²/probs with the λ at which the noncentral chi-square law
     leaves 1 - wanted below the critical value; cells are pooled as the test itself would pool them at that n.
     """
+    _check_chances(level, wanted)
+    given, _ = theory.check_laws(law, probs)
+    if given.ndim != 1:
+        raise ConfigError(f"samples_needed takes two laws of one position, [V], got shape {given.shape}")
     if theory.total_variation(law, probs) <= _SAME:
         return math.inf
     enough = 1
@@ -108,6 +120,8 @@ def noncentrality(n_cells: int, *, level: float = LEVEL, wanted: float = POWER) 
 
     n Σ (law - probs)²/probs = λ then gives the samples needed, all cells being large enough. Source: as in `power`.
     """
+    whole("n_cells", n_cells, 2)
+    _check_chances(level, wanted)
     from scipy.special import chdtri, chndtrinc
 
     return float(chndtrinc(chdtri(n_cells - 1, level), n_cells - 1, 1.0 - wanted))
@@ -119,13 +133,25 @@ def expected_divergence(size: int, n: npt.ArrayLike) -> npt.NDArray[np.float64]:
     2 n KL is the likelihood-ratio statistic, whose limit is chi-square with V - 1 degrees of freedom.
     Source: Wilks 1938, Annals of Mathematical Statistics 9(1).
     """
-    return (size - 1) / (2 * np.asarray(n, dtype=np.float64))
+    samples = numbers("n", n)
+    require("n", samples, samples > 0, "must be positive")
+    return np.asarray((whole("size", size, 1) - 1) / 2 / samples)
 
 
 def divergence(counts: Integers, probs: npt.ArrayLike) -> float:
     """KL(empirical ‖ law) in nats; infinite where a token came that the law never gives, NaN for no counts."""
-    n = int(np.sum(counts))
-    return float(theory.kl_divergence(np.asarray(counts) / n, probs)) if n else math.nan
+    seen = numbers("counts", counts)
+    if seen.ndim != 1:
+        raise ConfigError(f"divergence takes the counts of one law, [V], got shape {seen.shape}")
+    require("counts", seen, (seen >= 0) & (seen <= _CERTAIN_COUNT), "must be counts, at least 0")
+    n = seen.sum()
+    return float(theory.kl_divergence(seen / n, probs)) if n else math.nan
+
+
+def _check_chances(*chances: float) -> None:
+    for chance in chances:
+        if not (is_real(chance) and 0 < chance < 1):
+            raise ConfigError(f"level and wanted must lie in (0, 1), got {brief(chance)}")
 
 
 def _cells(law: Floats, n: int) -> Integers:

@@ -15,14 +15,16 @@ import numpy as np
 import numpy.typing as npt
 
 from specviz import exact, theory
-from specviz.errors import ConfigError
-from specviz.exact import Place
+from specviz.errors import ConfigError, brief
+from specviz.exact.position import Place, place
 from specviz.records import is_whole
 from specviz.sampling import Floats
+from specviz.theory import checks
 
 Integers = npt.NDArray[np.int64]
 
 _NUMBERS = 1 << 21  # uniforms at a time: 16 MiB
+_MOST_ROUNDS = 10**9  # minutes of work
 _PER_DECADE = 8  # looks at the tally between 10ⁿ and 10ⁿ⁺¹ rounds
 
 
@@ -85,12 +87,14 @@ def play(
     draft falls emits nothing. Raises ConfigError.
     Source: Leviathan et al. 2023 (arXiv 2211.17192), Algorithm 1.
     """
-    numbers = np.asarray(uniforms, dtype=np.float64)
+    numbers = checks.numbers("uniforms", uniforms)
     if numbers.ndim != 2 or numbers.shape[1] < 3 or numbers.shape[1] % 2 == 0:
         raise ConfigError(f"uniforms must have shape [R, 2 K + 1] with K of at least 1, got {numbers.shape}")
+    checks.require("uniforms", numbers, (numbers >= 0) & (numbers < 1), "must lie in [0, 1)")
     p, q = theory.check_laws(target_probs, draft_probs)
-    exact.emitted_law(p, q, "exact" if rule == "drop_without_resampling" else rule, draft_temperature=draft_temperature)
-    places = [exact.place(p, q, rule, first, draft_temperature) for first in (True, False)]
+    never = isinstance(rule, str) and rule == "drop_without_resampling"
+    exact.emitted_law(p, q, "exact" if never else rule, draft_temperature=draft_temperature)
+    places = [place(p, q, rule, first, draft_temperature) for first in (True, False)]
     return _play(p, places, numbers)
 
 
@@ -111,11 +115,13 @@ def tallies(
     if not all(is_whole(n) and n >= 1 for n in (draft_length, n_rounds)) or not (is_whole(seed) and seed >= 0):
         raise ConfigError(
             "tallies needs whole numbers: a draft_length and n_rounds of at least 1 and a seed of at least 0; "
-            f"got {draft_length!r}, {n_rounds!r} and {seed!r}"
+            f"got {brief(draft_length)}, {brief(n_rounds)} and {brief(seed)}"
         )
+    checks.whole("draft_length (K)", draft_length, 1)
+    checks.whole("n_rounds", n_rounds, 1, _MOST_ROUNDS)
     p, q = theory.check_laws(target_probs, draft_probs)
     play(p, q, np.zeros((1, 3)), rule, draft_temperature=draft_temperature)  # refuses what it cannot play
-    places = [exact.place(p, q, rule, first, draft_temperature) for first in (True, False)]
+    places = [place(p, q, rule, first, draft_temperature) for first in (True, False)]
     return _tallies(p, places, int(draft_length), int(n_rounds), np.random.default_rng(seed))
 
 

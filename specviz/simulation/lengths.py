@@ -9,10 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 from specviz import theory
-from specviz.errors import ConfigError
-from specviz.records import is_whole
+from specviz.errors import ConfigError, brief
 from specviz.sampling import Floats
+from specviz.theory.checks import one, whole
 
+_MOST_ROUNDS = 10**8  # held at once
 _Z = 1.959963984540054  # of a normal law's 95% interval; rounds come by the thousand
 
 
@@ -61,8 +62,8 @@ def draw_lengths(alpha: float, draft_length: int, n_rounds: int, rng: np.random.
     One uniform each, by the inverse of the law: N > n exactly when u < α^n, so N = 1 + ⌊ln u / ln α⌋, at most K + 1.
     draft_length: one whole K >= 0.
     """
-    _check(draft_length, n_rounds)
-    theory.expected_tokens(alpha, draft_length)  # refuses an alpha out of its range
+    _check(draft_length, n_rounds, rng)
+    (alpha,) = one(alpha=alpha)
     if 0 < alpha < 1:
         stood = np.log(1.0 - rng.random(n_rounds))  # of u in (0, 1]
         stood /= math.log(alpha)
@@ -78,7 +79,8 @@ def draw_two_rates(
     It knows nothing of the formulas: a kind for each place and a trial for each guess. draft_length: one whole K >= 0.
     start: the share of rounds whose first place is easy; that of all places unless given.
     """
-    _check(draft_length, n_rounds)
+    _check(draft_length, n_rounds, rng)
+    theory.reached(rates, 0, start=start)  # refuses what is no rates and no share
     easy = rng.random(n_rounds) < (rates.share if start is None else start)
     stood = [n_rounds]  # rounds whose first 0, 1, ... guesses all stand
     for _ in range(draft_length):
@@ -99,7 +101,8 @@ def _counted(stood: npt.NDArray[np.int64], draft_length: int) -> Lengths:
     return Lengths(np.bincount(stood, minlength=draft_length + 1))
 
 
-def _check(draft_length: int, n_rounds: int) -> None:
-    for name, value, least in (("draft_length (K)", draft_length, 0), ("n_rounds", n_rounds, 1)):
-        if not (is_whole(value) and value >= least):
-            raise ConfigError(f"{name} must be a whole number of at least {least}, got {value!r}")
+def _check(draft_length: int, n_rounds: int, rng: np.random.Generator) -> None:
+    if not isinstance(rng, np.random.Generator):
+        raise ConfigError(f"rng must be a generator, as numpy.random.default_rng() gives, got {brief(rng)}")
+    whole("draft_length (K)", draft_length)
+    whole("n_rounds", n_rounds, 1, _MOST_ROUNDS)

@@ -8,7 +8,8 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from specviz.errors import ConfigError
+from specviz.errors import ConfigError, brief
+from specviz.records import is_whole
 from specviz.sampling import Floats
 
 Bools = npt.NDArray[np.bool_]
@@ -62,16 +63,33 @@ def read(**given: npt.ArrayLike) -> tuple[Floats, ...]:
 def numbers(name: str, value: npt.ArrayLike) -> Floats:
     try:
         values = np.asarray(value)
-    except ValueError:  # a ragged list
+    except Exception:  # a ragged list, or whatever something that is no array raises
         values = np.asarray(None)
     if values.dtype.kind not in "iuf":
-        raise ConfigError(f"{name} must be a number or an array of numbers, got {value!r}")
+        raise ConfigError(f"{name} must be a number or an array of numbers, got {brief(value)}")
     return values.astype(np.float64)
 
 
 def require(name: str, values: Floats, fits: Bools, allowed: str) -> None:
     if not np.all(fits):
         raise ConfigError(f"{name} {allowed}, got {float(values[~fits].flat[0])!r}")
+
+
+def whole(name: str, value: object, least: int = 0, most: int = 10**6) -> int:
+    """A whole number of steps that are taken one by one, or of numbers that are held at once."""
+    if not (is_whole(value) and value >= least):  # type: ignore[operator]
+        raise ConfigError(f"{name} must be a whole number of at least {least}, got {brief(value)}")
+    if value > most:  # type: ignore[operator]
+        raise ConfigError(f"{name} must be at most {most:,}, got {brief(value)}")
+    return int(value)  # type: ignore[call-overload]
+
+
+def one(**given: npt.ArrayLike) -> list[float]:
+    """The arguments as plain numbers, each checked against `RANGES`."""
+    checked = read(**given)
+    if checked[0].ndim:
+        raise ConfigError(f"{', '.join(given)}: one number each, got {brief([*given.values()])}")
+    return [float(value) for value in checked]
 
 
 def broadcast(**given: Floats) -> tuple[Floats, ...]:

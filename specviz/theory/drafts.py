@@ -9,9 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from specviz.errors import ConfigError
-from specviz.records import is_whole
 from specviz.sampling import Floats
-from specviz.theory.checks import Bools, Numbers, broadcast, numbers, plain, read, require
+from specviz.theory.checks import Bools, Numbers, broadcast, numbers, plain, read, require, whole
 from specviz.theory.speed import best_draft_length, peak, speedup
 from specviz.theory.tokens import tokens_of
 
@@ -58,7 +57,7 @@ def cost_ratio_for_speedup(speedup: npt.ArrayLike, alpha: npt.ArrayLike, limit: 
     """
     aim, (rate,) = _aim(speedup), read(alpha=alpha)
     aim, rate = broadcast(speedup=aim, alpha=rate)
-    k = np.arange(1.0, _limit(limit) + 1)
+    k = np.arange(1.0, whole("limit", limit, 1) + 1)
     over = tokens_of(rate[..., None], k) - aim[..., None]  # [..., limit], E[N] - s
     ratios = np.where(over > 0, aim[..., None] * k / np.where(over > 0, over, 1.0), np.inf)
     return plain(ratios.min(axis=-1))
@@ -74,7 +73,7 @@ def alpha_for_speedup(speedup: npt.ArrayLike, cost_ratio: npt.ArrayLike, limit: 
     """
     aim, (c,) = _aim(speedup), read(cost_ratio=cost_ratio)
     aim, c = broadcast(speedup=aim, cost_ratio=c)
-    k = np.arange(1.0, _limit(limit) + 1)
+    k = np.arange(1.0, whole("limit", limit, 1) + 1)
     costs = 1.0 + k / c[..., None]  # [..., limit], of a round over that of a target pass
 
     def gives(rate: Floats) -> Bools:
@@ -95,7 +94,9 @@ def rank_drafts(alpha: Sequence[float], cost_ratio: Sequence[float], limit: int 
     alpha, cost_ratio: one number per candidate, as in `best_speedup`.
     Source: Leviathan et al. 2023 (arXiv 2211.17192), Theorem 3.8.
     """
-    rates, ratios = read(alpha=list(alpha), cost_ratio=list(cost_ratio))
+    rates, ratios = read(alpha=alpha, cost_ratio=cost_ratio)
+    if rates.ndim != 1:
+        raise ConfigError(f"alpha and cost_ratio must hold one number for each candidate, got shape {rates.shape}")
     lengths = np.atleast_1d(best_draft_length(rates, ratios, limit))
     speeds = np.atleast_1d(speedup(rates, ratios, lengths))
     order = np.argsort(-speeds, kind="stable").tolist()
@@ -114,9 +115,3 @@ def _aim(speedup: npt.ArrayLike) -> Floats:
     aim = numbers("speedup", speedup)
     require("speedup", aim, (aim > 0) & (aim < np.inf), "must be positive and finite")
     return aim
-
-
-def _limit(limit: int) -> int:
-    if not (is_whole(limit) and limit >= 1):
-        raise ConfigError(f"limit must be a whole number of at least 1, got {limit!r}")
-    return int(limit)

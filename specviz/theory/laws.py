@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from specviz import sampling
-from specviz.errors import ConfigError
+from specviz.errors import ConfigError, brief
 from specviz.records import Sampling
 from specviz.sampling import Floats
 from specviz.theory.checks import Numbers, check_laws, numbers, plain
@@ -44,6 +44,8 @@ def warped(probs: npt.ArrayLike, settings: Sampling) -> Floats:
 
     Raises ConfigError when the settings ask for something that depends on a text (`Sampling.by_text`).
     """
+    if not isinstance(settings, Sampling):
+        raise ConfigError(f"settings must be a Sampling, got {brief(settings)}")
     if settings.by_text:
         raise ConfigError("penalties, bad words and a least length depend on a text, and one law has none")
     law, _ = check_laws(probs, probs)

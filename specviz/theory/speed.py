@@ -9,10 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from specviz.errors import ConfigError
-from specviz.records import is_whole
 from specviz.sampling import Floats
-from specviz.theory.checks import Bools, Numbers, broadcast, numbers, plain, read, require
+from specviz.theory.checks import Bools, Numbers, broadcast, numbers, one, plain, read, require, whole
 from specviz.theory.tokens import tokens_of
 
 _HIGH, _FLAT = 0.8, 0.03  # the notes' third rule: at an α this high, two guesses too many or too few lose less
@@ -99,9 +97,8 @@ def best_draft_length(alpha: npt.ArrayLike, cost_ratio: npt.ArrayLike, limit: in
     Source: Leviathan et al. 2023 (arXiv 2211.17192), section 3.5, which also searches the whole numbers.
     """
     rate, c = read(alpha=alpha, cost_ratio=cost_ratio)
-    if not (is_whole(limit) and limit >= 1):
-        raise ConfigError(f"limit must be a whole number of at least 1, got {limit!r}")
-    speedups = _speedup(rate[..., None], c[..., None], np.arange(1.0, int(limit) + 1))  # [..., limit]
+    limit = whole("limit", limit, 1)
+    speedups = _speedup(rate[..., None], c[..., None], np.arange(1.0, limit + 1))  # [..., limit]
     return plain(1 + (speedups >= _TIE * speedups.max(axis=-1, keepdims=True)).argmax(axis=-1))
 
 
@@ -111,6 +108,7 @@ def peak(alpha: float, cost_ratio: float) -> tuple[float, float]:
     Where each further guess gains (α = 1 and c > 1, or a draft that costs nothing and α > 0) K is infinite, and the
     speed-up is what it tends to. Arguments as in `speedup`.
     """
+    alpha, cost_ratio = one(alpha=alpha, cost_ratio=cost_ratio)
     real = best_draft_length_continuous(alpha, cost_ratio) if cost_ratio >= 1 else -1.0
     if math.isinf(real):
         return real, cost_ratio if alpha == 1 else 1 / (1 - alpha)
@@ -125,7 +123,7 @@ def plateau(alpha: float, cost_ratio: float, within: float, limit: int = 64) -> 
 
     All between them are too, for the speed-up has one peak. within: in [0, 1]; else as in `best_draft_length`.
     """
-    (share,) = read(within=within)
+    alpha, cost_ratio, share = one(alpha=alpha, cost_ratio=cost_ratio, within=within)
     best = best_draft_length(alpha, cost_ratio, limit)
     speedups = speedup(alpha, cost_ratio, np.arange(1, int(limit) + 1))
     near = np.flatnonzero(speedups >= _TIE * (1 - share) * speedups[best - 1])

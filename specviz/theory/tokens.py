@@ -7,10 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from specviz.errors import ConfigError
-from specviz.records import is_whole
+from specviz.errors import ConfigError, brief
 from specviz.sampling import Floats
-from specviz.theory.checks import Numbers, numbers, plain, read
+from specviz.theory.checks import Numbers, numbers, one, plain, read, require, whole
 
 
 def expected_tokens(alpha: npt.ArrayLike, draft_length: npt.ArrayLike) -> Numbers:
@@ -33,8 +32,8 @@ def tokens_law(alpha: npt.ArrayLike, draft_length: int) -> Floats:
     Source: Leviathan et al. 2023 (arXiv 2211.17192), section 3.1.
     """
     (rate,) = read(alpha=alpha)
-    _require_whole(draft_length)
-    law = rate[..., None] ** np.arange(int(draft_length) + 1)  # [..., K + 1], P(N >= n)
+    k = whole("draft_length (K)", draft_length)
+    law = rate[..., None] ** np.arange(k + 1)  # [..., K + 1], P(N >= n)
     law[..., :-1] *= 1.0 - rate[..., None]
     return law
 
@@ -53,6 +52,11 @@ class TwoRates:
     share: float
     persistence: float
 
+    def __post_init__(self) -> None:
+        one(share=self.share, persistence=self.persistence)
+        for rate in (self.easy, self.hard):
+            one(alpha=rate)
+
     @property
     def alpha(self) -> float:
         return self.share * self.easy + (1 - self.share) * self.hard
@@ -64,9 +68,7 @@ def two_rates(alpha: float, share: float, spread: float, persistence: float) -> 
     alpha, share (of the easy places), persistence: in [0, 1]. spread: in [0, 1], how far apart the rates are as a part
     of the farthest that alpha and share allow, which is where one of them reaches 0 or 1.
     """
-    rate, easy_share, apart, kept = (
-        plain(value) for value in read(alpha=alpha, share=share, spread=spread, persistence=persistence)
-    )
+    rate, easy_share, apart, kept = one(alpha=alpha, share=share, spread=spread, persistence=persistence)
     if easy_share in (0, 1):  # there is one kind of place only
         return TwoRates(rate, rate, easy_share, kept)
     distance = apart * min((1 - rate) / (1 - easy_share), rate / easy_share)
@@ -86,10 +88,10 @@ def reached(rates: TwoRates, draft_length: int, *, start: float | None = None) -
     Source: ours; Leviathan et al. 2023 (arXiv 2211.17192), section 3.1, takes the β of all places for independent and
     identically distributed, which is persistence 0.
     """
-    _require_whole(draft_length)
-    (easy,) = read(share=rates.share if start is None else start)
+    k, rates = whole("draft_length (K)", draft_length), _known(rates)
+    (easy,) = one(share=rates.share if start is None else start)
     at = np.array([easy, 1 - easy])  # [2], P(a place of this kind, and all guesses before it stand)
-    found = np.ones(int(draft_length) + 1)
+    found = np.ones(k + 1)
     for n in range(1, found.size):
         stands = at * (rates.easy, rates.hard)
         found[n] = stands.sum()
@@ -102,7 +104,7 @@ def rate_by_place(reached: npt.ArrayLike) -> Floats:
 
     reached: P(N >= 1), ..., P(N >= K + 1), or the shares of rounds that were drawn.
     """
-    stood = numbers("reached", reached)
+    stood = _stood(reached)
     return np.divide(stood[1:], stood[:-1], out=np.full(stood.size - 1, np.nan), where=stood[:-1] > 0)
 
 
@@ -115,15 +117,14 @@ def start_in_text(rates: TwoRates, draft_length: int) -> float:
 
     draft_length: one whole K >= 0.
     """
-    _require_whole(draft_length)
-    return float(_starts_in_text(rates, int(draft_length))[-1])
+    return float(_starts_in_text(_known(rates), whole("draft_length (K)", draft_length))[-1])
 
 
 def tokens_in_text(rates: TwoRates, longest: int) -> Floats:
     """E[N] at K = 0, ..., longest of rounds that follow one another through one text, [longest + 1]."""
-    _require_whole(longest)
+    longest, rates = whole("longest (K)", longest), _known(rates)
     easy, hard = (reached(rates, longest, start=start).cumsum() for start in (1, 0))
-    starts = _starts_in_text(rates, int(longest))
+    starts = _starts_in_text(rates, longest)
     return starts * easy + (1 - starts) * hard
 
 
@@ -156,7 +157,7 @@ def judged_alpha(reached: npt.ArrayLike) -> float:
     reached: P(N >= 1), ..., P(N >= K + 1), K >= 1. Where all places share one rate it is that rate; where rates persist
     it is above their mean, for a round of the easier kind has more of its guesses judged.
     """
-    stood = numbers("reached", reached)
+    stood = _stood(reached)
     return float(stood[1:].sum() / stood[:-1].sum())
 
 
@@ -168,6 +169,15 @@ def tokens_of(rate: Floats, k: Floats) -> Floats:
     return np.where(rejected > 0, ended / np.where(rejected > 0, rejected, 1.0), k + 1.0)
 
 
-def _require_whole(draft_length: int) -> None:
-    if not (is_whole(draft_length) and draft_length >= 0):
-        raise ConfigError(f"draft_length (K) must be one whole number of at least 0, got {draft_length!r}")
+def _stood(reached: npt.ArrayLike) -> Floats:
+    stood = numbers("reached", reached)
+    if stood.ndim != 1 or stood.size < 2:
+        raise ConfigError(f"reached must hold P(N >= 1), ..., P(N >= K + 1) with K >= 1, got shape {stood.shape}")
+    require("reached", stood, (stood >= 0) & (stood <= 1), "must hold probabilities")
+    return stood
+
+
+def _known(rates: TwoRates) -> TwoRates:
+    if not isinstance(rates, TwoRates):
+        raise ConfigError(f"rates must be what two_rates gives, got {brief(rates)}")
+    return rates
