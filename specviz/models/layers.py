@@ -29,7 +29,13 @@ def keeping(model: PreTrainedModel, path: str, kept: Sequence[int]) -> PreTraine
     """A twin of the model whose list of layers at this path has only the kept ones, numbered anew for the cache."""
     layers = model.get_submodule(path)
     shorter = nn.ModuleList(_numbered(layers.get_submodule(str(i)), place) for place, i in enumerate(kept))
-    return _with(model, path.split("."), shorter)
+    twin = _with(model, path.split("."), shorter)
+    decoder: Any = twin.get_submodule(path.rpartition(".")[0])  # which looks up there what mask a layer gets
+    kinds = vars(getattr(decoder, "config", decoder)).get("layer_types")
+    if kinds:
+        decoder.config = copy.copy(decoder.config)
+        decoder.config.layer_types = [kinds[i] for i in kept]
+    return twin
 
 
 def _with(module: Any, path: Sequence[str], part: nn.Module) -> Any:

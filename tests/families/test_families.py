@@ -1,14 +1,27 @@
 """Every family with every drafter, greedy and sampled: the model alone, without a cache of ours, is the judge."""
 
+import re
+
 import numpy as np
 import pytest
 import torch
+from transformers import Gemma3TextConfig, Qwen2Config
 
 import specviz as sv
 from docs.families import README, between, table
 from specviz.models.hf import HFModel
 from specviz.sampling import draw, residual, verify, warp
-from tests.families.table import DRAFTERS, FAMILIES, PLAYED, SIZE, built, vocabulary
+from tests.families.table import (
+    DRAFTERS,
+    FAMILIES,
+    HEADS,
+    PLAYED,
+    SIZE,
+    SLIDING,
+    built,
+    random_model,
+    vocabulary,
+)
 
 GREEDY = sv.Sampling(temperature=0)
 SAMPLED = sv.Sampling(0.9, top_k=32)  # so that the supports of the two laws differ
@@ -175,6 +188,25 @@ def test_trap15_the_context_of_each_family_can_be_filled(name):
     trace = sv.speculate(sv.Pair(model, model, vocabulary()), prompt, max_new_tokens=6, seed=1)
     end, n = ("context", 4) if model.context_length else ("length", 6)
     assert (trace.stop_reason, len(trace.tokens)) == (end, n) or trace.stop_reason == "eos"
+
+
+@pytest.mark.parametrize(("kind", "options"), [(Gemma3TextConfig, {}), (Qwen2Config, {"use_sliding_window": True})])
+def test_a_layer_keeps_its_window_and_rope_where_others_are_skipped(kind, options):
+    """The judge is a model that never had the skipped layer; the layers' kinds are then [window, window, all]."""
+
+    def made(types) -> HFModel:
+        config = kind(**{**HEADS, **SLIDING, **options, "num_hidden_layers": len(types), "layer_types": types})
+        return HFModel(random_model(config), vocabulary())
+
+    window, all_ = "sliding_attention", "full_attention"
+    whole, shorter = made([window, all_, window, all_]), made([window, window, all_])
+    weights = whole.model.state_dict()
+    places = {"layers.1.": "layers.2.", "layers.2.": "layers.3."}
+    names = {key: re.sub(r"layers\.[12]\.", lambda at: places[at[0]], key) for key in shorter.model.state_dict()}
+    shorter.model.load_state_dict({key: weights[name] for key, name in names.items()})
+    got, want, all_layers = (model.open().logits(PROMPT, 1) for model in (whole.without([1]), shorter, whole))
+    np.testing.assert_allclose(got, want, atol=TOLERANCE * np.abs(want).max())
+    assert np.abs(all_layers - want).max() > 0.1
 
 
 def test_layers_that_others_need_cannot_be_skipped():
