@@ -27,6 +27,7 @@ from specviz.models.load import check_same_tokens
 from specviz.models.presets import BUNDLED
 from specviz.models.vocabulary import Vocabulary
 from specviz.sampling import warp
+from tests.families import table
 
 SIZE = 2048  # the bundled tokenizer's
 SMALL = {"vocab_size": SIZE, "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2}
@@ -247,6 +248,26 @@ class TestLoading:
             sv.LoadError, match=r"holds weights of layers that its config\.json does not tell of \(model"
         ):
             sv.load_pair(draft=tmp_path / "d")
+
+    @pytest.mark.parametrize(
+        ("family", "masks"),
+        [
+            ("GPT-2", ["attn.bias", "attn.masked_bias"]),
+            ("GPT-Neo", ["attn.attention.bias", "attn.attention.masked_bias"]),
+        ],
+    )
+    def test_masks_that_old_versions_saved_beside_the_weights_are_no_weights(self, tmp_path, family, masks):
+        model = table.built(family).model
+        model.save_pretrained(tmp_path)
+        table.vocabulary().tokenizer.save_pretrained(tmp_path)
+        weights = load_file(tmp_path / "model.safetensors")
+        weights |= {f"transformer.h.{i}.{mask}": torch.ones(1) for i in range(2) for mask in masks}
+        save_file(weights, tmp_path / "model.safetensors", {"format": "pt"})
+        sv.load_pair(tmp_path, "lookup", device="cpu")
+        weights["transformer.h.0.attn.more.weight"] = torch.ones(1)
+        save_file(weights, tmp_path / "model.safetensors", {"format": "pt"})
+        with pytest.raises(sv.LoadError, match=r"\(transformer\.h\.0\.attn\.more\.weight first\)"):
+            sv.load_pair(tmp_path, "lookup", device="cpu")
 
     def test_code_that_comes_with_a_model_never_runs_and_nobody_is_asked(self, tmp_path, monkeypatch):
         folder, mark = tmp_path / "evil", tmp_path / "ran"

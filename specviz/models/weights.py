@@ -135,7 +135,12 @@ def _refuse_parts(name: str, model: PreTrainedModel, report: dict[str, Any]) -> 
         )
     blocks = {match[0] for key in model.state_dict() for match in [re.match(r".*?\.\d+\.", key)] if match}
     stems = {re.sub(r"\d+\.$", "", block) for block in blocks}  # "model.layers." and the like
-    beyond = [key for key in report["unexpected_keys"] if any(re.match(re.escape(s) + r"\d+\.", key) for s in stems)]
+    masks = re.compile(r"\.(attn|attention)\.(masked_)?bias$")  # of GPT-2 and its kin, which old versions saved
+    beyond = [
+        key
+        for key in report["unexpected_keys"]
+        if any(re.match(re.escape(s) + r"\d+\.", key) for s in stems) and not masks.search(key)
+    ]
     if beyond:
         raise LoadError(
             f"{name} holds weights of layers that its config.json does not tell of ({sorted(beyond)[0]} first), "
