@@ -134,7 +134,7 @@ def expected_divergence(size: int, n: npt.ArrayLike) -> npt.NDArray[np.float64]:
     Source: Wilks 1938, Annals of Mathematical Statistics 9(1).
     """
     samples = numbers("n", n)
-    require("n", samples, samples > 0, "must be positive")
+    require("n", samples, samples >= 1, "must be at least 1")
     return np.asarray((whole("size", size, 1) - 1) / 2 / samples)
 
 

@@ -59,7 +59,8 @@ def cost_ratio_for_speedup(speedup: npt.ArrayLike, alpha: npt.ArrayLike, limit: 
     aim, rate = broadcast(speedup=aim, alpha=rate)
     k = np.arange(1.0, whole("limit", limit, 1) + 1)
     over = tokens_of(rate[..., None], k) - aim[..., None]  # [..., limit], E[N] - s
-    ratios = np.where(over > 0, aim[..., None] * k / np.where(over > 0, over, 1.0), np.inf)
+    with np.errstate(over="ignore"):  # beyond every double: infinite, as it nearly is
+        ratios = np.where(over > 0, aim[..., None] * k / np.where(over > 0, over, 1.0), np.inf)
     return plain(ratios.min(axis=-1))
 
 

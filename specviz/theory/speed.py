@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from specviz.errors import ConfigError, brief
 from specviz.sampling import Floats
 from specviz.theory.checks import Bools, Numbers, broadcast, numbers, one, plain, read, require, whole
 from specviz.theory.tokens import tokens_of
@@ -27,7 +28,8 @@ def round_time(target_s: npt.ArrayLike, draft_s: npt.ArrayLike, draft_length: np
     Source: Leviathan et al. 2023 (arXiv 2211.17192), proof of Theorem 3.8.
     """
     target, draft, k = read(target_s=target_s, draft_s=draft_s, draft_length=draft_length)
-    return plain(target + k * draft)
+    with np.errstate(over="ignore"):  # beyond every double: infinite
+        return plain(target + k * draft)
 
 
 def speedup(alpha: npt.ArrayLike, cost_ratio: npt.ArrayLike, draft_length: npt.ArrayLike) -> Numbers:
@@ -87,7 +89,8 @@ def operations(alpha: npt.ArrayLike, draft_length: npt.ArrayLike, operation_rati
     Source: Leviathan et al. 2023 (arXiv 2211.17192), Theorem 3.11.
     """
     rate, k, ratio = read(alpha=alpha, draft_length=draft_length, operation_ratio=operation_ratio)
-    return plain((k * ratio + k + 1.0) / tokens_of(rate, k))
+    with np.errstate(over="ignore"):  # beyond every double: infinite
+        return plain((k * ratio + k + 1.0) / tokens_of(rate, k))
 
 
 def best_draft_length(alpha: npt.ArrayLike, cost_ratio: npt.ArrayLike, limit: int = 64) -> Numbers:
@@ -156,7 +159,10 @@ def length_laws(alphas: npt.ArrayLike, cost_ratios: npt.ArrayLike, limit: int = 
 
     limit: above every K* of the grid by 2 at least, or the rules meet the limit instead of the law.
     """
-    rate, c = numbers("alpha", alphas)[:, None], numbers("cost_ratio", cost_ratios)[None, :]
+    (rates,), (ratios,) = read(alpha=alphas), read(cost_ratio=cost_ratios)
+    if not (rates.ndim == ratios.ndim == 1 and rates.size and ratios.size):
+        raise ConfigError(f"alphas and cost_ratios must be lists of numbers, got {brief(alphas)}, {brief(cost_ratios)}")
+    rate, c = rates[:, None], ratios[None, :]
     best = best_draft_length(rate, c, limit)  # [A, C]
     peak, shorter, longer = (speedup(rate, c, np.maximum(1, best + step)) for step in (0, -2, 2))
     loss = np.where(rate >= _HIGH, 1 - np.minimum(shorter, longer) / peak, -1.0)

@@ -174,6 +174,7 @@ def _stood(reached: npt.ArrayLike) -> Floats:
     if stood.ndim != 1 or stood.size < 2:
         raise ConfigError(f"reached must hold P(N >= 1), ..., P(N >= K + 1) with K >= 1, got shape {stood.shape}")
     require("reached", stood, (stood >= 0) & (stood <= 1), "must hold probabilities")
+    require("reached", stood[0], stood[0] > 0, "must begin with P(N >= 1), which is above 0")
     return stood
 
 
