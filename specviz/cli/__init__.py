@@ -104,7 +104,7 @@ def _loaded(args: argparse.Namespace) -> sv.Pair:
         return sv.load_pair(
             args.target,
             args.draft,
-            device="auto" if args.device_map else (args.device, draft_device),
+            device=args.device if draft_device == args.device else (args.device, draft_device),
             dtype=(args.dtype, draft_dtype),
             quantize=args.quantize,
             device_map=args.device_map,

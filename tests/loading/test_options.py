@@ -11,6 +11,7 @@ import torch
 from transformers import AutoModelForCausalLM
 
 import specviz as sv
+from specviz.cli import main
 from specviz.models import load, progress, weights
 from specviz.models.presets import BUNDLED
 
@@ -32,12 +33,18 @@ def test_each_model_has_its_own_type_and_one_word_is_for_both(pair):
         ({"dtype": ("float32", "int3")}, "dtype must be auto, float32, float16, bfloat16, got 'int3'"),
         ({"quantize": "3bit"}, "quantize must be None, '4bit' or '8bit', got '3bit'"),
         ({"device_map": "balanced"}, "device_map must be None or 'auto', got 'balanced'"),
-        ({"device_map": "auto", "device": "cpu"}, "so device must be auto, got 'cpu'"),
+        ({"device_map": "auto", "device": "cpu"}, "over all devices: device must be auto, got 'cpu'"),
     ],
 )
 def test_settings_that_make_no_sense_get_one_sentence(options, sentence):
     with pytest.raises(sv.ConfigError, match=sentence):
         sv.load_pair(**options)
+
+
+@pytest.mark.parametrize("option", ["--device", "--draft-device"])
+def test_a_device_on_the_command_line_is_not_dropped_for_a_device_map(capsys, option):
+    assert main(["decode", "a", option, "cpu", "--device-map", "auto"]) == 2
+    assert "device_map='auto' spreads a model over all devices: device must be auto, got " in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
