@@ -85,9 +85,8 @@ class Vocabulary:
             text = str(self.tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True))
         except Exception as error:  # whatever a template of somebody else's raises
             told = next((line for line in str(error).splitlines() if line.strip()), type(error).__name__)
-            raise PromptError(
-                f"the model's chat template does not take this chat ({told[:120]}).{_NO_SYSTEM}"
-            ) from None
+            step = _NO_SYSTEM if system else " Give the prompt as text."
+            raise PromptError(f"the model's chat template does not take this chat ({told[:120]}).{step}") from None
         if system.strip() not in text:
             raise PromptError(f"the model's chat template has no place for a system prompt.{_NO_SYSTEM}")
         return text
