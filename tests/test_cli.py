@@ -267,7 +267,7 @@ def test_an_interrupt_elsewhere_is_quiet(run, monkeypatch):
         (["decode", "x", "--csv", "."], "Is a directory"),
         (["replay", "nowhere.json"], "nowhere.json cannot be read (No such file or directory)"),
         (["replay", "\x1b[31m.json"], r"\x1b[31m.json cannot be read"),
-        (["measure", GOLDEN, str(ROOT / "pyproject.toml")], "pyproject.toml is not JSON"),
+        (["measure", GOLDEN, str(ROOT / "README.md")], "README.md is not JSON"),
         (["theory", "--alpha", "1.5", "--cost-ratio", "10"], "alpha must lie in [0, 1], got 1.5"),
         (["theory", "--alpha", "0.5", "--cost-ratio", "0"], "cost_ratio (c = T_p/T_q) must be positive, got 0.0"),
     ],
