@@ -22,7 +22,7 @@ from websockets.typing import Subprotocol
 class Visitor:
     """One session. run, text, live: of what is on the stage. told: what the page says over it while a run waits."""
 
-    def __init__(self, address: str, *, page: str = "watch", query: str = "", patience_s: float = 120.0) -> None:
+    def __init__(self, address: str, *, page: str = "watch", query: str = "", patience_s: float = 300.0) -> None:
         parts = urlsplit(address)
         place = f"ws://{parts.netloc}{parts.path}/_stcore/stream"
         self._open = ExitStack()
