@@ -11,7 +11,7 @@ from tests.fuzz.entries import ENTRIES
 from tests.fuzz.harness import DECLARED, Hang, fuzz, is_a_sentence, tried, watched
 from tests.fuzz.wrong import wrong
 
-TESTS = ("test_entries", "test_traces", "test_command_line")
+TESTS = ("test_entries", "test_traces", "test_command_line", "test_loading")
 
 
 def broken(alpha):
