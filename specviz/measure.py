@@ -279,7 +279,7 @@ def _several(traces: Trace | Sequence[Trace]) -> Sequence[Trace]:
     return several
 
 
-def _check(trace: Trace) -> None:
+def _check(trace: object) -> None:
     if not isinstance(trace, Trace):
         raise ConfigError(f"a Trace is measured, as speculate gives, and this is none: {brief(trace)}")
 
