@@ -25,6 +25,11 @@ def no_download(name: str, error: Exception, file: str | None = None) -> LoadErr
             f"{name} is gated: its owner lets in who has asked. Accept its terms at {constants.ENDPOINT}/{name}, then "
             "log in with `hf auth login` or set HF_TOKEN."
         )
+    if status == 401 and "Invalid credentials" in str(error):
+        return LoadError(
+            f"the hub refused the token that came with the request for {what}. Set HF_TOKEN to one that is still good, "
+            "log in with `hf auth login`, or remove both for a public model."
+        )
     if isinstance(error, RepositoryNotFoundError) or (status in (401, 404) and file is None):
         return LoadError(
             f"there is no model {name} on the hub, and no folder of that name here. Check the spelling; a private "

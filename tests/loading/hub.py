@@ -63,6 +63,8 @@ def serving(hub: Hub) -> Iterator[Hub]:
                 code = {404: "RepoNotFound", 403: "GatedRepo"}.get(status)
                 if code:
                     self.send_header("X-Error-Code", code)
+                if status == 401:
+                    self.send_header("X-Error-Message", "Invalid credentials in Authorization header")
                 self.send_header("Content-Length", "0")
                 self.end_headers()
             return bool(status)

@@ -138,6 +138,14 @@ def test_a_gated_model_says_where_to_ask(hub, where):
     assert "HF_TOKEN" in told
 
 
+def test_a_token_that_the_hub_refuses_is_not_called_a_missing_model(hub, monkeypatch):
+    monkeypatch.setenv("HF_TOKEN", "hf_of_last_year")
+    hub.statuses[SMALL] = 401
+    told = refusal(SMALL, "lookup")
+    assert "refused the token" in told
+    assert "hf_of_last_year" not in told
+
+
 def test_a_hub_that_fails_is_asked_once(hub):
     hub.statuses[SMALL] = 503
     assert "the hub answered 503 when asked for owner/small" in refusal(SMALL, "lookup")
