@@ -91,9 +91,11 @@ class Player:
             working.start(f"run {self.id}", self._play, self.stop)
 
     def stop(self) -> None:
-        """The round under way is the last; the rounds so far stay."""
+        """The round under way is the last; the rounds so far stay. One that waits leaves the line at once."""
         with self._changed:
             self._stopped = True
+        if self._place is not None and self._place.number:
+            self._place.leave()
 
     def left(self) -> None:
         """The browser that asked for it has gone; unless another looks at it, the run stops soon."""

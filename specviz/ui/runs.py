@@ -87,9 +87,11 @@ def _keep(kept: Player | Shown) -> None:
 
 
 def _forget(but: str = "") -> None:
-    """Drop the least recently seen, those that have ended first, until the rest is few and small enough."""
+    """Drop what came to nothing, and the least recently seen, ended ones first, until the rest is few and small."""
     limits = hosting.LIMITS
     with _lock:
+        for id in [id for id, one in _kept.items() if id != but and not one.running and one.trace is None]:
+            del _kept[id]  # its session says why; kept, a hundred of these would push out the runs of others
         sizes = {id: one.n_bytes for id, one in _kept.items()}
         ended = [id for id, one in _kept.items() if not one.running]
         going = [id for id in (*ended, *(id for id in _kept if id not in ended)) if id != but]

@@ -104,6 +104,27 @@ def test_a_run_too_many_is_refused_in_a_sentence(monkeypatch):
         ended(one)
 
 
+@pytest.mark.usefixtures("_one_at_a_time")
+def test_a_run_that_is_stopped_gives_its_place_away_before_it_ends():
+    first, second, third = (runs.play(settings(max_new_tokens=400)) for _ in range(3))
+    first.wait(PATIENCE_S)
+    second.stop()
+    assert third.number == 1  # at once: whoever presses Run often does not fill the line
+    for one in (third, first):
+        one.stop()
+    for one in (first, second, third):
+        ended(one)
+
+
+@pytest.mark.usefixtures("_one_at_a_time")
+def test_refused_runs_push_no_run_of_others_out(monkeypatch):
+    monkeypatch.setattr(hosting, "LIMITS", dataclasses.replace(hosting.LIMITS, kept=3))
+    good = ended(runs.play(settings(max_new_tokens=4)))
+    for _ in range(9):
+        assert ended(runs.play(settings(max_new_tokens=10**6))).error
+    assert runs.find(good.id) is not None
+
+
 def test_interleaved_runs_of_one_seed_equal_the_run_alone(monkeypatch):
     monkeypatch.setattr(pairs, "load", lambda *_: slow_pair(0.001))
     playing = [runs.play(settings(seed=5)) for _ in range(2)]
