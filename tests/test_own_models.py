@@ -82,6 +82,12 @@ def test_a_way_to_draft_shares_the_target_that_is_there(own):
     assert pairs.load(own).draft is whole.draft
 
 
+@pytest.mark.usefixtures("own")
+def test_layers_that_are_skipped_are_checked_once_for_all_runs(folders):
+    alone = Choice(folders[0], "skipped")
+    assert pairs.load(alone).draft is pairs.load(alone).draft  # which holds the checked twin
+
+
 def test_choosing_another_pair_frees_the_memory_of_the_one_before(own, folders):
     gone = weakref.ref(pairs.load(own).target.model.model.embed_tokens.weight)
     kept = pairs.load(Choice()).target

@@ -127,7 +127,7 @@ def _load_own(choice: Choice, watch: Watcher | None) -> Pair:
             raise
         _kept = _Kept(choice, pair)
     pair = _kept.pair
-    return pair if way is None else replace(pair, draft=way)
+    return pair if way is None or choice == _kept.choice else replace(pair, draft=way)
 
 
 def _serves(kept: Choice, asked: Choice) -> bool:
