@@ -82,7 +82,7 @@ def changed(data, raw):
 
 @pytest.mark.parametrize("greedy", [False, True])
 @pytest.mark.parametrize("draft_length", [0, 3])
-@fuzz(350, data=st.data())
+@fuzz(450, data=st.data())
 def test_a_changed_trace_is_refused_or_shown(draft_length, greedy, data):
     raw = copy.deepcopy(kept(draft_length, greedy))
     for _ in range(data.draw(st.integers(1, 2))):
