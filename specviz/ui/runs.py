@@ -9,6 +9,7 @@ from __future__ import annotations
 import secrets
 import threading
 from collections import OrderedDict
+from collections.abc import Callable
 from typing import IO
 
 import specviz as sv
@@ -26,9 +27,10 @@ _kept: OrderedDict[str, Player | Shown] = OrderedDict()
 _lock = threading.Lock()
 
 
-def play(settings: Settings) -> Player:
-    """A new run: playing already, or in line, or refused and ended."""
+def play(settings: Settings, take: Callable[[Player], None] = lambda _player: None) -> Player:
+    """A new run: playing already, or in line, or refused and ended. take: given the run before it begins."""
     player = Player(settings)
+    take(player)
     _keep(player)
     player.start(then=_forget)
     return player

@@ -37,11 +37,18 @@ def turn_to(name: str, start: tuple[int, int] | None = None) -> None:
 def play(settings: Settings) -> None:
     """Start a run. What is on the stage stays there until the new run has its first round."""
     stop()
-    player = runs.play(settings)
-    state.put(state.PLAYER, player)
+    runs.play(settings, _take)
+
+
+def _take(player: runs.Player) -> None:
+    """Have it before it begins. Where another press comes, Streamlit cuts this one off at any access to the session.
+
+    The player comes last: a run that no session has could not be stopped, and one that never began would never end.
+    """
     working.when_left("run", player.left)
     state.put(state.ERROR, None)
     state.put(state.COMING, True)
+    state.put(state.PLAYER, player)
 
 
 def stop() -> None:
