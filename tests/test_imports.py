@@ -26,7 +26,8 @@ ALLOWED = {
     "decoding": {"records", "sampling", "laws", "drafters", "models", "prompts", "recording"},
     "exact": {"records", "sampling", "laws", "theory", "models", "exact"},
     "simulation": {"records", "sampling", "theory", "exact", "simulation"},
-    "byhand": {"records", "sampling", "theory", "recording", "models", "prompts"},  # a round of given numbers, recorded as any
+    # a round of given numbers, recorded as any
+    "byhand": {"records", "sampling", "theory", "recording", "models", "prompts"},
     "numerals": {"timeline"},  # numbers as a reader writes them
     "exercise": {"records", "sampling", "byhand", "numerals", "timeline", "exercise"},
     "measure": {"records", "theory"},

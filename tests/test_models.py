@@ -204,7 +204,7 @@ class TestLoading:
             ("./nothing", "there is no folder"),
             ("owner/model-that-is-nowhere", "owner/model-that-is-nowhere is not in the cache"),
             ("C:\\models\\x", "there is no folder"),
-            ("nothing.gguf", "there is no folder 'nothing.gguf'"),
+            ("nothing.gguf", "there is no file 'nothing.gguf'"),
             (" ", "there is no folder ' '"),
             ("", "there is no folder ''"),
             ("~nosuchuser/x", "cannot be a model's name"),

@@ -66,7 +66,7 @@ def test_two_folders_are_loaded_and_decode_the_next_run(folders):
     at = loaded(models_page(*folders))
     assert not at.exception
     assert not at.error
-    assert f"Your runs are decoded by {folders[0]}; {folders[1]} drafts." in told(at)
+    assert f"Your runs: target {folders[0]}, draft {folders[1]}." in told(at)
     at = at.switch_page("pages/watch.py").run()
     at.number_input(key=state.MAX_NEW_TOKENS).set_value(12)
     trace = run(at).session_state[state.PLAYER].trace
@@ -161,7 +161,7 @@ def test_a_load_waits_for_the_one_before_it_and_can_be_cancelled_meanwhile(own):
 def test_models_that_cannot_be_loaded_are_said_so_and_the_pair_before_stays(target, draft, sentence):
     at = loaded(models_page(target, draft))
     assert sentence in at.error[0].value.replace("\\", "")
-    assert "Your runs are decoded by bundled/target; bundled/draft drafts." in told(at)
+    assert "Your runs: target bundled/target, draft bundled/draft." in told(at)
 
 
 @pytest.mark.usefixtures("own")
@@ -241,7 +241,8 @@ def test_a_public_page_offers_only_what_is_allowed_whatever_the_link_says(monkey
 
 
 @pytest.mark.parametrize(
-    ("n", "shown"), [(664_192, "0.664M"), (6_951_168, "6.95M"), (361_821_120, "362M"), (1_543_714_304, "1.54B")]
+    ("n", "shown"),
+    [(664_192, "0.664M"), (6_951_168, "6.95M"), (361_821_120, "362M"), (999_885_952, "1B"), (1_543_714_304, "1.54B")],
 )
 def test_numbers_of_parameters_read_as_people_say_them(n, shown):
     assert loading.count(n) == shown

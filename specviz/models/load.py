@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import gc
 import os
 import re
@@ -12,6 +13,7 @@ from typing import Any
 
 import torch
 
+from specviz import drafters
 from specviz.drafters import named
 from specviz.drafters.base import Draft
 from specviz.errors import ConfigError, LoadError, brief
@@ -122,6 +124,11 @@ def _locate(name: str, watch: Watch) -> Source:
         return Source(name, path.parent, gguf=path.name)
     if is_file:
         raise LoadError(f"{name} is a file. Name the folder that holds config.json and the weights, or a .gguf file.")
+    if name.lower().endswith(".gguf"):
+        raise LoadError(f"there is no file {brief(name)}. Give the path of a GGUF file on this machine.")
+    meant = difflib.get_close_matches(name.lower(), drafters.NAMES, n=1, cutoff=0.75)
+    if meant:
+        raise LoadError(f"there is no model and no way to draft named {brief(name)}. Did you mean {meant[0]}?")
     if _is_path(name):
         raise LoadError(
             f"there is no folder {brief(name)}. Give a model's folder, a hub id like owner/name, or {presets.TARGET}."

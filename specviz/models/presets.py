@@ -87,7 +87,7 @@ _MODELS: dict[str, tuple[int, str]] = {
 
 
 def _preset(name: str, target: str, draft: str, *, gated: bool = False, for_gpu: bool = False) -> Preset:
-    of_target, of_draft = _MODELS[target], _MODELS.get(draft, (0, ""))
+    of_target, of_draft = _MODELS[target], _MODELS[draft] if "/" in draft else (0, "")  # a way to draft needs none
     licences = dict.fromkeys(licence for _count, licence in (of_target, of_draft) if licence)
     return Preset(name, target, draft, of_target[0], of_draft[0], ", ".join(licences), gated, for_gpu)
 

@@ -15,6 +15,8 @@ from huggingface_hub.errors import (
 
 from specviz.errors import LoadError
 
+_LONGEST = 240  # characters of a library's own words
+
 
 def no_download(name: str, error: Exception, file: str | None = None) -> LoadError:
     """Why a model of the hub, or one file of it, did not come."""
@@ -74,8 +76,8 @@ def not_read(name: str, what: str, error: Exception) -> LoadError:
             f"{name} does not fit into memory ({_first_line(error)}). Choose a smaller model, dtype='bfloat16' or "
             "quantize='4bit'."
         )
-    reason = f"{type(error).__name__}: {_first_line(error)}"
-    return LoadError(f"{name}: cannot load {what} ({reason}). Check the name, the files and the network.")
+    reason = f"{type(error).__name__}: {_first_line(error).rstrip(':.')}"
+    return LoadError(f"{name}: cannot load {what} ({reason}). Check its files, or download or save it again.")
 
 
 def _disk_full(what: str) -> LoadError:
@@ -83,5 +85,6 @@ def _disk_full(what: str) -> LoadError:
 
 
 def _first_line(error: Exception) -> str:
-    """Of an exception that can be pages long."""
-    return next((line.strip()[:200] for line in str(error).splitlines() if line.strip()), type(error).__name__)
+    """The beginning of an exception that can be pages long, on one line."""
+    told = " ".join(str(error).split()) or type(error).__name__
+    return told if len(told) <= _LONGEST else told[:_LONGEST].rsplit(" ", 1)[0] + " …"

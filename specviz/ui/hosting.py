@@ -8,6 +8,7 @@ Each refusal is one sentence with the limit in it, said before anything is loade
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,6 +17,8 @@ from specviz import drafters
 from specviz.errors import ConfigError, TraceError
 from specviz.i18n import _
 from specviz.models.presets import NAMED, PRESETS, TARGET, Preset
+
+_log = logging.getLogger(__name__)
 
 _NO = ("", "0", "false", "no", "off")
 _WAYS = frozenset(drafters.NAMES)
@@ -99,7 +102,9 @@ def read(environ: Mapping[str, str] = os.environ) -> Limits:
     allowed: set[tuple[str, str | None]] = {(TARGET, None)} | {(TARGET, name) for name in NAMED if name != TARGET}
     for name in filter(None, map(str.strip, environ.get("SPECVIZ_PAIRS", "").split(";"))):
         if name not in named:
-            raise ConfigError(f"SPECVIZ_PAIRS holds {name!r}. It takes names by semicolon, of: {'; '.join(named)}")
+            told = "SPECVIZ_PAIRS holds %r, which is left out. It takes names by semicolon, of: %s"
+            _log.error(told, name, "; ".join(named))
+            continue
         allowed |= {(named[name].target, None), _pair(named[name].target, named[name].draft)}
     return _hosted(frozenset(allowed))
 

@@ -82,5 +82,5 @@ def size(n_bytes: float) -> str:
 
 
 def count(n: int) -> str:
-    """A number of parameters as people say it: 0.66M, 360M, 1.5B."""
-    return f"{n / 1e9:.3g}B" if n >= 1e9 else f"{n / 1e6:.3g}M"
+    """A number of parameters as people say it: 0.664M, 362M, 1.54B."""
+    return f"{n / 1e9:.3g}B" if n >= 999.5e6 else f"{n / 1e6:.3g}M"

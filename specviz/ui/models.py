@@ -89,11 +89,15 @@ def _choice(offered: tuple[Preset, ...], memory: Memory) -> pairs.Choice:
         words[_OWN] = _("Models of my own")
     asked = inputs.pick(state.MODELS_PAIR, _("Pair"), list(words), named=lambda name: words[name])
     preset = next((one for one in offered if one.name == asked), None)
-    if preset is not None and not preset.fits(memory):
-        needed = size(preset.needs_bytes(memory.dtype))
-        question.note(_("It needs {needed}, more than is free here. Loading may end the app.").format(needed=needed))
     choice = _typed() if preset is None else pairs.Choice(preset.target, preset.draft)
-    return choice if choice.bundled or hosting.hosted() else _placed(choice)
+    if not (choice.bundled or hosting.hosted()):
+        choice = _placed(choice)
+    if preset is not None and memory.free is not None:
+        needed = preset.needs_bytes(choice.quantize or (memory.dtype if choice.dtype == "auto" else choice.dtype))
+        if needed > memory.free:
+            told = _("It needs {needed}, more than is free here. Loading may end the app.")
+            question.note(told.format(needed=size(needed)))
+    return choice
 
 
 def _typed() -> pairs.Choice:
@@ -140,7 +144,7 @@ def _now(choice: pairs.Choice) -> None:
     """What the next run will be decoded with."""
     way = drafters.named(choice.draft)
     drafts = choice.draft if way is None else way.name
-    question.answer(_("Your runs are decoded by {target}; {draft} drafts.").format(target=choice.target, draft=drafts))
+    question.answer(_("Your runs: target {target}, draft {draft}.").format(target=choice.target, draft=drafts))
     if not pairs.is_loaded(choice):
         question.note(_("Another pair has its place in memory at the moment: your next run loads this one again."))
     with st.container(horizontal=True):
@@ -163,13 +167,11 @@ def _table(offered: tuple[Preset, ...], memory: Memory) -> str:
             preset.licence + (_(", gated") if preset.gated else ""),
             size(preset.needs_bytes(memory.dtype)),
             _fits(preset, memory),
-            count(preset.target_parameters)
-            + (f" + {count(preset.draft_parameters)}" if preset.draft_parameters else ""),
-            preset.licence + (_(", gated") if preset.gated else ""),
+            " + ".join(count(n) for n in (preset.target_parameters, preset.draft_parameters) if n),
         ]
         for preset in offered
     ]
-    return table_html(_("Named pairs"), heads, rows, words=2, scrolls=True)
+    return table_html(_("Named pairs"), heads, rows, words=2)
 
 
 def _pair(preset: Preset) -> Html:
