@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import specviz as sv
-from specviz import exact
+from specviz import drafters, exact
 from specviz.drafters import NAMES, named
 from specviz.drafters.base import Draft, Proposal
 from specviz.drafters.lookup import PromptLookup
@@ -286,3 +286,11 @@ def test_an_enumeration_needs_a_draft_that_is_a_model():
     toy = TableModel(lambda _: [0.5, 0.5], 2)
     with pytest.raises(sv.ConfigError, match="needs a pair whose draft is a model, and prompt lookup is none"):
         exact.sequence_law(sv.Pair(toy, PromptLookup()), [0], 2, 1)
+
+
+def test_a_pace_wraps_the_draft_and_another_word_is_refused(pair):
+    assert drafters.paced(pair.draft, "fixed") is pair.draft
+    early, adaptive = (drafters.paced(pair.draft, pace) for pace in ("early", "adaptive"))
+    assert (type(early), type(adaptive)) == (EarlyStop, AdaptiveLength)
+    with pytest.raises(sv.ConfigError, match="pace must be one of fixed, early, adaptive, got 'quick'"):
+        drafters.paced(pair.draft, "quick")

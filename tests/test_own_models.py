@@ -1,5 +1,6 @@
 """Pairs of the reader's own: chosen and loaded on the page Models, used on Watch, freed when another one comes."""
 
+import dataclasses
 import gc
 import shutil
 import threading
@@ -13,6 +14,7 @@ from streamlit.testing.v1 import AppTest
 import specviz as sv
 from specviz import drafters
 from specviz.models import machine
+from specviz.models.load import load_pair
 from specviz.models.machine import Memory
 from specviz.models.presets import BUNDLED, PRESETS
 from specviz.ui import hosting, loading, pairs, runs, state
@@ -224,7 +226,7 @@ def test_the_page_lists_every_preset_with_what_it_needs():
     shown = told(page("pages/models.py"))
     for preset in PRESETS:
         assert preset.target in shown
-        assert loading.size(preset.needs_bytes("float32")) in shown
+        assert machine.size(preset.needs_bytes("float32")) in shown
 
 
 def test_a_public_page_offers_only_what_is_allowed_whatever_the_link_says(monkeypatch, folders):
@@ -250,8 +252,34 @@ def test_numbers_of_parameters_read_as_people_say_them(n, shown):
 
 def test_a_pair_that_does_not_fit_is_said_so_before_it_is_loaded(monkeypatch):
     preset = next(preset for preset in PRESETS if preset.name.startswith("Qwen3 32B"))
-    needed = loading.size(preset.needs_bytes("float32"))
+    needed = machine.size(preset.needs_bytes("float32"))
     for free, warned in ((10**9, True), (10**12, False)):
         monkeypatch.setattr(machine, "memory", lambda free=free: Memory("cpu", "a processor", free, 10**12))
         at = page("pages/models.py", pair=preset.name)
         assert (f"It needs {needed}, more than is free here." in told(at)) == warned
+
+
+def test_a_public_page_says_nothing_of_its_folders_when_a_load_fails(monkeypatch, folders, caplog):
+    limits = dataclasses.replace(hosting.read({"SPECVIZ_HOSTED": "1"}), pairs=None)
+    monkeypatch.setattr(hosting, "LIMITS", limits)
+    monkeypatch.setattr(hosting, "hosted", lambda: True)
+    secret = folders[0] + "/not/here"
+    monkeypatch.setattr(sv, "load_pair", lambda *_, **__: load_pair(secret))
+    with pytest.raises(sv.LoadError, match=r"^this server cannot load owner/name at the moment") as caught:
+        pairs.load(Choice("owner/name", "lookup"))
+    assert secret not in str(caught.value)
+    assert secret in caplog.text  # for whoever runs it
+
+
+@pytest.mark.parametrize(
+    ("pace", "name"), [("early", "bundled/draft, stopping below 0.4"), ("adaptive", "bundled/draft, adaptive")]
+)
+def test_how_far_a_round_drafts_is_a_setting(pace, name):
+    at = page("pages/watch.py")
+    at.selectbox(key=state.PACE).set_value(pace)
+    at.number_input(key=state.DRAFT_LENGTH).set_value(8)
+    at.number_input(key=state.MAX_NEW_TOKENS).set_value(48)
+    trace = run(at).session_state[state.PLAYER].trace
+    assert trace.draft == name
+    assert len({len(round_.nodes) for round_ in trace.rounds[:-1]}) > 1
+    assert Choice().made(trace)

@@ -11,13 +11,16 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import specviz as sv
+from specviz import drafters
 from specviz.cli import terminal
 from specviz.errors import ConfigError, PromptError, SpecvizError
 from specviz.i18n import _
+from specviz.models.machine import size
 from specviz.records import Sampling, Trace
 from specviz.timeline import number
 
@@ -68,6 +71,7 @@ def decode(args: argparse.Namespace) -> int:
     text = _standard_input() if args.prompt == "-" else args.prompt
     prompt = sv.Chat(text, args.system) if args.chat else text
     pair = _loaded(args)
+    pair = replace(pair, draft=drafters.paced(pair.draft, args.pace))
     paint = terminal.painter(args.color)
     interrupted = False
     with (
@@ -116,10 +120,10 @@ def presets(args: argparse.Namespace) -> int:  # noqa: ARG001 - every command ta
     """Named pairs, what each needs, and whether that is free on this machine."""
     memory = sv.models.machine.memory()
     told = _("{device} ({name}): {free} of {total} free")
-    sizes = {"free": terminal.size(memory.free), "total": terminal.size(memory.total)}
+    sizes = {"free": size(memory.free), "total": size(memory.total)}
     _say(told.format(device=memory.device, name=terminal.safe(memory.name), **sizes), "")
     for preset in sv.models.presets.PRESETS:
-        needs = terminal.size(preset.needs_bytes(memory.dtype))
+        needs = size(preset.needs_bytes(memory.dtype))
         fits = _("fits") if preset.fits(memory) else _("does not fit")
         notes = [preset.licence] + [_("gated")] * preset.gated + [_("for a GPU")] * preset.for_gpu
         _say(f"{preset.name}: {_('{size} in {dtype}').format(size=needs, dtype=memory.dtype)}, {fits}")
@@ -210,6 +214,12 @@ def _parser() -> argparse.ArgumentParser:
     p.add_argument("--chat", action="store_true", help=_("the prompt is what a user says: use the chat template"))
     p.add_argument("--system", default="", help=_("with --chat: what the model is told first"))
     p.add_argument("-k", "--draft-length", type=int, default=4, help=_("tokens drafted each round (default 4)"))
+    p.add_argument(
+        "--pace",
+        choices=drafters.PACES,
+        default="fixed",
+        help=_("how far a round drafts: K; until the draft is unsure; more after a round that stood"),
+    )
     p.add_argument("--temperature", type=float, default=1.0, help=_("0 is greedy (default 1)"))
     p.add_argument("--top-k", type=int, help=_("keep the so many most probable tokens"))
     p.add_argument("--top-p", type=float, help=_("keep the most probable tokens up to this mass"))

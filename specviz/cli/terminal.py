@@ -17,6 +17,7 @@ import specviz as sv
 from specviz import timeline
 from specviz.figures import style
 from specviz.i18n import _
+from specviz.models.machine import size
 from specviz.models.progress import Progress
 from specviz.records import Round, Trace
 from specviz.timeline import number
@@ -111,13 +112,6 @@ def text_lines(trace: Trace, paint: Paint) -> str:
     spans = timeline.spans(trace)
     text = "".join("\n".join(paint(safe(line), s.outcome) for line in s.text.split("\n")) for s in spans)
     return f"{_indented(text)}\n{_('ended by: {reason}').format(reason=trace.stop_reason)}"
-
-
-def size(n_bytes: int | None) -> str:
-    """Gigabytes or megabytes, as makers of memory count them; ? where unknown."""
-    if n_bytes is None:
-        return "?"
-    return f"{n_bytes / 1e9:.1f} GB" if n_bytes >= 1e9 else f"{n_bytes / 1e6:.0f} MB"
 
 
 @contextlib.contextmanager

@@ -10,10 +10,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from specviz.errors import ConfigError, brief
+
 if TYPE_CHECKING:
     from specviz.drafters.base import Draft
+    from specviz.models.base import Model
 
 NAMES = ("lookup", "skipped", "uniform")
+PACES = ("fixed", "early", "adaptive")  # how far a round drafts: K, until it is unsure, as far as the last one stood
 
 
 def named(name: str) -> Draft | None:
@@ -32,3 +36,14 @@ def named(name: str) -> Draft | None:
 
         return UniformDraft()
     return None
+
+
+def paced(draft: Model | Draft, pace: str) -> Model | Draft:
+    """The draft at a pace of `PACES`, with its usual settings. Raises ConfigError for another word."""
+    from specviz.drafters.pace import AdaptiveLength, EarlyStop
+
+    if pace not in PACES:
+        raise ConfigError(f"pace must be one of {', '.join(PACES)}, got {brief(pace)}")
+    if pace == "fixed":
+        return draft
+    return EarlyStop(draft) if pace == "early" else AdaptiveLength(draft)

@@ -105,6 +105,8 @@ class HFModel:
             raise LoadError(
                 f"{self.name} fails on its first tokens ({told}). Choose another model, or other layers to skip."
             ) from error
+        if np.isnan(want).any():
+            raise LoadError(f"{self.name} answers with NaN, which is no law. Its weights are torn: download it again.")
         if not self._close(want[:-3], want_other[:-3]):
             raise LoadError(
                 f"{self.name} lets a token see those after it, so it is no decoder: its laws would change with the "

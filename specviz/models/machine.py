@@ -17,6 +17,16 @@ from pathlib import Path
 _ASK_S = 5  # how long another program may take to answer
 
 
+def size(n_bytes: float | None) -> str:
+    """A number of bytes as people say it, in powers of ten; ? where unknown."""
+    if n_bytes is None:
+        return "?"
+    for unit, name in ((1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
+        if n_bytes >= unit:
+            return f"{n_bytes / unit:.3g} {name}"
+    return f"{n_bytes:.0f} B"
+
+
 @dataclass(frozen=True, slots=True)
 class Memory:
     """Of the device that `device="auto"` takes. device: "cpu", "cuda" or "mps". Bytes are None where unknown."""

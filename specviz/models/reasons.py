@@ -76,6 +76,8 @@ def not_read(name: str, what: str, error: Exception) -> LoadError:
             f"{name} does not fit into memory ({_first_line(error)}). Choose a smaller model, dtype='bfloat16' or "
             "quantize='4bit'."
         )
+    if isinstance(error, ImportError):
+        return LoadError(f"{name}: {what} needs a library that is not here ({_first_line(error)}). Install it.")
     reason = f"{type(error).__name__}: {_first_line(error).rstrip(':.')}"
     return LoadError(f"{name}: cannot load {what} ({reason}). Check its files, or download or save it again.")
 

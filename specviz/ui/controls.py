@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import streamlit as st
 
-from specviz import examples
+from specviz import drafters, examples
 from specviz.errors import SpecvizError
 from specviz.i18n import _
 from specviz.models import presets
@@ -67,6 +67,18 @@ def _more() -> None:
         list(drafts),
         format_func=lambda key: drafts[key],
         key=state.DRAFT,
+        persist_state="session",
+    )
+    paces = {
+        "fixed": _("K tokens every round"),
+        "early": _("until the draft is unsure, at most K"),
+        "adaptive": _("more after a round that stood, at most K"),
+    }
+    st.selectbox(
+        _("How far it drafts"),
+        drafters.PACES,
+        format_func=lambda key: paces[key],
+        key=state.PACE,
         persist_state="session",
     )
     st.page_link(links.models(), label=_("Models: {target}").format(target=shell.plain(models.target)))
@@ -134,6 +146,7 @@ def _run() -> None:
             state.MAX_NEW_TOKENS,
             state.SEED,
             *_WARP,
+            state.PACE,
             state.CHAT,
             state.SYSTEM,
         )
@@ -151,6 +164,7 @@ def _example() -> None:
     values = {
         state.PROMPT: recorded.prompt,
         state.MODELS: pairs.Choice(),
+        state.PACE: "fixed",
         state.DRAFT: recorded.draft,
         state.DRAFT_LENGTH: recorded.draft_length,
         state.SEED: recorded.seed,

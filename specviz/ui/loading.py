@@ -7,6 +7,7 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 from specviz.i18n import _
+from specviz.models.machine import size
 from specviz.ui import pairs
 
 if TYPE_CHECKING:
@@ -71,14 +72,6 @@ def told(value: Any) -> str:
     return _("{model}: {file}, {done} of {total}").format(
         model=value.model, file=value.file, done=size(value.done), total=size(value.total)
     )
-
-
-def size(n_bytes: float) -> str:
-    """A number of bytes as people say it, in powers of ten."""
-    for unit, name in ((1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
-        if n_bytes >= unit:
-            return f"{n_bytes / unit:.3g} {name}"
-    return f"{n_bytes:.0f} B"
 
 
 def count(n: int) -> str:

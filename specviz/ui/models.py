@@ -10,10 +10,10 @@ import streamlit as st
 from specviz import drafters
 from specviz.i18n import _
 from specviz.models import machine, presets
-from specviz.models.machine import Memory
+from specviz.models.machine import Memory, size
 from specviz.models.presets import Preset
 from specviz.ui import hosting, inputs, jobs, links, loading, pairs, question, state
-from specviz.ui.loading import count, size
+from specviz.ui.loading import count
 from specviz.ui.tables import Head, Html, table_html
 
 _LOOK_S = 1.0  # between two looks at a load from another page

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import logging
 import os
 import sys
 import threading
+import time
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -17,8 +19,9 @@ from typing import TYPE_CHECKING, Any
 import streamlit as st
 
 from specviz.drafters import named
+from specviz.i18n import _
 from specviz.models import presets
-from specviz.ui import hosting
+from specviz.ui import events, hosting
 from specviz.ui.turns import Line
 
 if TYPE_CHECKING:
@@ -32,6 +35,7 @@ if TYPE_CHECKING:
 
 decoding = Line()  # in for a round: runs take turns, since two at once only slow each other down
 
+_log = logging.getLogger(__name__)
 _WAIT_S = 0.2  # between two looks at whether a load is still wanted
 
 
@@ -57,7 +61,9 @@ class Choice:
     def made(self, trace: Trace) -> bool:
         """Whether these models made the trace."""
         way = named(self.draft)
-        return trace.target == self.target and trace.draft in (None, self.draft if way is None else way.name)
+        name = self.draft if way is None else way.name
+        of_draft = trace.draft is None or trace.draft == name or trace.draft.startswith(f"{name}, ")  # at some pace
+        return trace.target == self.target and of_draft
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +118,7 @@ def _load_own(choice: Choice, watch: Watcher | None) -> Pair:
 
         _kept = None
         _free()
+        start = time.monotonic()
         try:
             pair = sv.load_pair(
                 choice.target,
@@ -122,9 +129,15 @@ def _load_own(choice: Choice, watch: Watcher | None) -> Pair:
                 device_map=choice.device_map,
                 progress=watch,
             )
-        except BaseException:
+        except BaseException as error:
             _free()
-            raise
+            events.tell("load failed", reason=type(error).__name__)
+            if not (hosting.hosted() and isinstance(error, sv.SpecvizError)):
+                raise
+            _log.error("%s", error)  # it names folders of the server
+            told = _("this server cannot load {target} at the moment. Choose another pair, or tell its owner.")
+            raise sv.LoadError(told.format(target=choice.target)) from None
+        events.tell("models loaded", seconds=time.monotonic() - start)
         _kept = _Kept(choice, pair)
     pair = _kept.pair
     return pair if way is None or choice == _kept.choice else replace(pair, draft=way)

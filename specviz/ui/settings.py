@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import specviz as sv
+from specviz import drafters
 from specviz.ui import pairs
 
 
@@ -29,13 +30,14 @@ class Settings:
     frequency_penalty: float | None = None
     min_new_tokens: int | None = None
     bad_words: tuple[str, ...] = ()
+    pace: str = "fixed"  # of drafters.PACES
     chat: bool = False
     system: str = ""
 
     def start(self, pair: sv.Pair) -> sv.Run:
         """Raises SpecvizError when a setting is out of range."""
         return sv.stream(
-            pair,
+            replace(pair, draft=drafters.paced(pair.draft, self.pace)),
             self._asked(pair),
             draft_length=self.draft_length,
             max_new_tokens=self.max_new_tokens,

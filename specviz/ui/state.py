@@ -7,7 +7,7 @@ from typing import Any
 
 import streamlit as st
 
-from specviz import examples
+from specviz import drafters, examples
 from specviz.models import presets
 from specviz.ui import pairs
 
@@ -22,6 +22,7 @@ TOP_P = "top_p"
 MIN_P = "min_p"
 SEED = "seed"
 MAX_NEW_TOKENS = "max_new_tokens"
+PACE = "pace"
 CHAT = "chat"
 SYSTEM = "system"
 REPETITION_PENALTY = "repetition_penalty"
@@ -140,6 +141,7 @@ _AT_FIRST: dict[str, Any] = {
     MIN_P: None,
     SEED: 0,
     MAX_NEW_TOKENS: 128,
+    PACE: drafters.PACES[0],
     CHAT: True,
     SYSTEM: "",
     REPETITION_PENALTY: None,

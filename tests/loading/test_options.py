@@ -142,7 +142,7 @@ def test_a_second_load_waits_and_can_be_stopped_meanwhile():
 )
 def test_what_can_only_be_a_path_is_never_asked_of_a_hub(monkeypatch, name):
     monkeypatch.setattr(load.hub, "find", lambda *_: pytest.fail("asked a hub"))
-    with pytest.raises(sv.LoadError, match="there is no (folder|file)"):
+    with pytest.raises(sv.LoadError, match=r"there is no (folder|file)"):
         sv.load_pair(name)
 
 
