@@ -501,6 +501,24 @@ def test_an_address_that_the_stage_wrote_before_run_was_pressed_is_no_wish():
     assert stages(at)[0]["link"] == at.session_state[state.PLAYER].id
 
 
+@pytest.mark.usefixtures("_hostile")
+def test_a_run_that_ends_while_the_page_waits_for_its_first_round_is_shown(monkeypatch):
+    at = page("pages/watch.py")
+    shown, looks = player_module.Player.shown, []
+
+    def late(self):
+        """Nothing at the first look, although the run has ended when the page is drawn."""
+        ended(self)
+        looks.append(self)
+        return None if len(looks) == 1 else shown(self)
+
+    monkeypatch.setattr(player_module.Player, "shown", late)
+    monkeypatch.setattr(player_module.Player, "wait", lambda *_: None)
+    monkeypatch.setattr(show, "running", lambda: False)
+    at.button(key="run_button").click().run()
+    assert stages(at)[0]["link"] == at.session_state[state.PLAYER].id
+
+
 def test_a_second_run_that_fails_before_the_first_has_a_round_says_so(monkeypatch):
     loaded = threading.Event()
 

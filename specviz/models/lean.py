@@ -14,9 +14,10 @@ from typing import NamedTuple
 import torch
 import torch.nn.functional as F  # noqa: N812 - the name that everybody reads
 from torch import Tensor
+from torch.nn import Linear
 from transformers import PreTrainedModel
 
-MOST_PARAMETERS = 500_000_000  # the joined matrices are copies; beyond this a pass is not bound by dispatch
+MOST_PARAMETERS = 500_000_000  # beyond this a pass is not bound by dispatch
 
 
 class LeanCache:
@@ -67,7 +68,7 @@ class LeanLlama:
             and sum(p.numel() for p in model.parameters()) <= MOST_PARAMETERS
         )
 
-    @torch.inference_mode()
+    @torch.no_grad()
     def __init__(self, model: PreTrainedModel) -> None:
         config, body = model.config, model.model
         self.heads, self.kv_heads, self.size = config.num_attention_heads, config.num_key_value_heads, config.head_dim
@@ -80,10 +81,10 @@ class LeanLlama:
         self.layers = [
             _Layer(
                 layer.input_layernorm.weight,
-                torch.cat([p.weight for p in (attention.q_proj, attention.k_proj, attention.v_proj)]),
+                _joined(attention.q_proj, attention.k_proj, attention.v_proj),
                 attention.o_proj.weight,
                 layer.post_attention_layernorm.weight,
-                torch.cat([layer.mlp.gate_proj.weight, layer.mlp.up_proj.weight]),
+                _joined(layer.mlp.gate_proj, layer.mlp.up_proj),
                 layer.mlp.down_proj.weight,
             )
             for layer in body.layers
@@ -131,3 +132,11 @@ class LeanLlama:
             x = x + F.linear(F.silu(gate) * up, layer.down)
         cache.length = end
         return F.linear(F.rms_norm(x[-keep:], hidden, self.norm, self.eps), self.head)
+
+
+def _joined(*parts: Linear) -> Tensor:
+    """Their weights as one matrix, of which they become views, so that nothing is held twice. [sum of rows, columns]"""
+    whole = torch.cat([part.weight for part in parts])
+    for part, own in zip(parts, torch.split(whole, [part.out_features for part in parts]), strict=True):
+        part.weight.data = own
+    return whole

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from html import escape
 
 import streamlit as st
 
@@ -55,6 +56,18 @@ def settings(shown: runs.Shown) -> None:
                 on_change=_upload,
                 max_upload_size=hosting.LIMITS.upload_bytes // 2**20,
             )
+
+    if not state.get(state.MODELS).bundled:
+        st.html(f'<p class="sv-told">{escape(_asked())}</p>')
+
+
+def _asked() -> str:
+    """Whom Run asks, where it is not the bundled pair."""
+    models: pairs.Choice = state.get(state.MODELS)
+    told = _("Run: target {target}, draft {draft}")
+    if state.get(state.CHAT) and pairs.speaks(models):
+        told = _("Run, as a chat: target {target}, draft {draft}")
+    return told.format(target=models.target, draft=_drafts(models).get(state.get(state.DRAFT), models.draft))
 
 
 def _more() -> None:

@@ -139,7 +139,7 @@ def check_run(prompt: str, *, draft_length: int, max_new_tokens: int) -> None:
 def check_waiting(n: int) -> None:
     """Raises ConfigError when so many runs wait that one more would wait too long."""
     if n >= LIMITS.waiting:
-        raise ConfigError(_("{n} runs wait for this server already. Try again in a minute.").format(n=n))
+        raise ConfigError(_("the line of runs is full ({n} wait). Try again in a minute.").format(n=n))
 
 
 def check_upload(n_bytes: int) -> None:

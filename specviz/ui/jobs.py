@@ -21,7 +21,7 @@ from specviz.ui import hosting, shell, state, working
 from specviz.ui.turns import Line
 
 _POLL_S = 0.4  # between two looks at a job under way
-_LEFT_S = 60.0  # a job that no page has asked for so long stops
+_LEFT_S = 150.0  # a job that no page has asked for so long stops; a hidden tab asks once a minute
 _LOOK_S = 0.2  # between two looks at whether a job that waits is still wanted
 
 _log = logging.getLogger(__name__)

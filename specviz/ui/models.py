@@ -72,7 +72,7 @@ def _look(job: jobs.Job) -> None:
     job.seen()
     if not job.running:
         st.rerun()
-    told = _("Your models are loading. Until they are there, the pair from before decodes.")
+    told = _("Your models are loading. A run that is started now is decoded by the pair from before.")
     st.html(f'<p class="sv-waiting" role="status">{escape(told)}</p>')
 
 

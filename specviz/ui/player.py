@@ -17,7 +17,7 @@ from specviz.ui import events, hosting, pairs, working
 from specviz.ui.settings import Settings
 from specviz.ui.turns import Line, Place
 
-_LEFT_S = 60.0  # a run that no page has asked for so long stops
+_LEFT_S = 150.0  # a run that no page has asked for so long stops; a hidden tab asks once a minute
 _GONE_S = 10.0  # the same once its browser has closed the connection: it may only be reloading the page
 _LOOK_S = 0.2  # between two looks at whether a run that waits is still wanted
 _PLACE_BYTES = 3000  # of memory for a draft or a final draw with its candidates

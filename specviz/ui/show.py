@@ -21,6 +21,7 @@ from specviz.ui.stage import Position, stage
 _POLL_S = 0.5  # between two looks at a run under way
 _FIRST_S = 0.5  # that a page waits for the first round before it is drawn without
 _ABOVE = 172  # pixels of the window over and under the stage on the Watch page
+_NAMED = 36  # and those of the line that names the reader's own models
 _SAID = 84  # and those of a sentence over it
 
 
@@ -88,9 +89,10 @@ def begin(*, entered: bool) -> runs.Shown:
 def _look() -> runs.Shown:
     player: runs.Player | None = state.get(state.PLAYER)
     if player is not None and state.get(state.COMING):
+        over = not player.running  # asked first: it may end, with all its rounds, between the two
         if player.shown() is not None:
             turn_to(player.id)
-        elif not player.running:  # it came to nothing
+        elif over:  # it came to nothing
             state.put(state.COMING, False)
             state.put(state.ERROR, player.error)
     name, held = state.get(state.SHOWN), state.get(state.HELD)
@@ -125,8 +127,11 @@ def _with_news(shown: runs.Shown, draw: Callable[[runs.Shown], None]) -> None:
 
 
 def keep_up(shown: runs.Shown) -> None:
-    """Draw the page anew as long as a run is under way and there is more to show."""
-    if shown.running or running():
+    """Draw the page anew as long as a run is under way and there is more to show.
+
+    A run can end while a page is being drawn that has not shown its first round: it is shown all the same.
+    """
+    if shown.running or running() or state.get(state.COMING):
         st.fragment(_look_again, run_every=_POLL_S)(shown, running())
 
 
@@ -164,7 +169,7 @@ def _watch(shown: runs.Shown) -> None:
         start=start,
         autoplay=player is not None and player.id == shown.id and start is None,
         live=shown.phase == "decoding",
-        above=_ABOVE + said,
+        above=_ABOVE + said + (0 if state.get(state.MODELS).bundled else _NAMED),
         link=shown.id,
     )
     views.follow(shown, _rested(shown, at))

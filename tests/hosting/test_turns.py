@@ -98,7 +98,7 @@ def test_runs_wait_in_line_and_leave_it_when_they_are_stopped():
 def test_a_run_too_many_is_refused_in_a_sentence(monkeypatch):
     monkeypatch.setattr(hosting, "LIMITS", dataclasses.replace(hosting.LIMITS, waiting=1))
     playing = [runs.play(settings(max_new_tokens=400)) for _ in range(3)]
-    assert playing[2].error == "1 runs wait for this server already. Try again in a minute."
+    assert playing[2].error == "the line of runs is full (1 wait). Try again in a minute."
     for one in playing:
         one.stop()
         ended(one)
