@@ -15,6 +15,7 @@ import specviz.decoding as decoding
 import specviz.drafters.model as drafting
 from specviz import exact
 from specviz.errors import ConfigError, PromptError
+from specviz.exact.position import place
 from specviz.models.base import Pair
 from specviz.models.toy import TableModel
 from specviz.records import Sampling
@@ -502,7 +503,7 @@ PAIR = random_pair(0)
 
 @pytest.mark.parametrize("rule", exact.RULES)
 def test_a_place_emits_what_stands_and_what_is_drawn_anew(rule):
-    here = exact.place(P, Q, rule, True, 0.5)
+    here = place(P, Q, rule, True, 0.5)
     if rule == "drop_without_resampling":
         assert not here.resampled.any()
         np.testing.assert_allclose(here.emitted, here.kept / here.kept.sum(), atol=1e-15)
@@ -512,7 +513,7 @@ def test_a_place_emits_what_stands_and_what_is_drawn_anew(rule):
 
 
 def test_the_parts_are_those_of_the_exact_place():
-    here, parts = exact.place(P, Q, "exact", True, 1.0), exact.emitted_parts(P, Q)
+    here, parts = place(P, Q, "exact", True, 1.0), exact.emitted_parts(P, Q)
     for one, other in zip(parts, (here.accept, here.kept, here.resampled), strict=True):
         np.testing.assert_array_equal(one, other)
     np.testing.assert_allclose(parts.resampled, np.maximum(0, P - Q), atol=1e-15)

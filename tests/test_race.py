@@ -8,11 +8,9 @@ from itertools import pairwise
 import pytest
 
 import specviz as sv
-from benchmarks.browser import FLAGS, chromium
 from specviz.race import Segment, race
 from specviz.timeline import number
 from specviz.ui.race import LONGEST, NARROW, PLAY_S, SHEET, SHOWN, merged, race_html, told
-from tests.stage.shows import missing
 from tests.test_decoding import GREEDY, always, toy_pair
 from tests.test_measure import with_times
 
@@ -363,20 +361,17 @@ class TestSafety:
 @pytest.mark.parametrize(
     ("key", "motion", "plays"), [(None, "no-preference", False), ("a", "no-preference", True), ("a", "reduce", False)]
 )
-def test_only_a_race_with_a_key_moves_in_a_browser(key, motion, plays):
-    playwright = pytest.importorskip("playwright.sync_api", reason="needs the playwright package")
+def test_only_a_race_with_a_key_moves_in_a_browser(browser, key, motion, plays):
     html = race_html(race(*runs()), key=key)
-    with playwright.sync_playwright() as p:
-        browser = p.chromium.launch(executable_path=chromium() or missing("chromium"), args=FLAGS)
-        page = browser.new_page(reduced_motion=motion)
-        page.set_content(f"<style>{SHEET}</style>{html}")
-        names = page.evaluate("document.getAnimations().map((a) => a.animationName)")
-        assert set(names) == (set(re.findall(r"@keyframes ([\w-]+)", html)) if plays else set())
-        page.evaluate("document.getAnimations().forEach((a) => a.finish())")
-        counts = [page.locator(".sv-race-count").nth(i).evaluate(COUNTED) for i in range(2)]
-        assert counts == ["40", "40"]
-        assert page.locator(".sv-race-result strong").evaluate("(e) => getComputedStyle(e).opacity") == "1"
-        browser.close()
+    page = browser.new_page(reduced_motion=motion)
+    page.set_content(f"<style>{SHEET}</style>{html}")
+    names = page.evaluate("document.getAnimations().map((a) => a.animationName)")
+    assert set(names) == (set(re.findall(r"@keyframes ([\w-]+)", html)) if plays else set())
+    page.evaluate("document.getAnimations().forEach((a) => a.finish())")
+    counts = [page.locator(".sv-race-count").nth(i).evaluate(COUNTED) for i in range(2)]
+    assert counts == ["40", "40"]
+    assert page.locator(".sv-race-result strong").evaluate("(e) => getComputedStyle(e).opacity") == "1"
+    page.close()
 
 
 def key_of(html):

@@ -36,7 +36,6 @@ def settings(shown: runs.Shown) -> None:
             key=state.PROMPT,
             height=68,
             placeholder=_("Type the beginning of a text"),
-            max_chars=hosting.LIMITS.prompt_characters if hosting.hosted() else None,
             label_visibility="collapsed",
             persist_state="session",
         )
