@@ -232,7 +232,6 @@ def test_the_page_lists_every_preset_with_what_it_needs():
 def test_a_public_page_offers_only_what_is_allowed_whatever_the_link_says(monkeypatch, folders):
     limits = hosting.read({"SPECVIZ_HOSTED": "1"})
     monkeypatch.setattr(hosting, "LIMITS", limits)
-    monkeypatch.setattr(hosting, "hosted", lambda: True)
     at = models_page(*folders)
     assert at.selectbox(key=state.MODELS_PAIR).options == ["Bundled pair"]
     assert not at.text_input
@@ -260,9 +259,8 @@ def test_a_pair_that_does_not_fit_is_said_so_before_it_is_loaded(monkeypatch):
 
 
 def test_a_public_page_says_nothing_of_its_folders_when_a_load_fails(monkeypatch, folders, caplog):
-    limits = dataclasses.replace(hosting.read({"SPECVIZ_HOSTED": "1"}), pairs=None)
+    limits = dataclasses.replace(hosting.read({"SPECVIZ_HOSTED": "1"}), pairs=frozenset({("owner/name", None)}))
     monkeypatch.setattr(hosting, "LIMITS", limits)
-    monkeypatch.setattr(hosting, "hosted", lambda: True)
     secret = folders[0] + "/not/here"
     monkeypatch.setattr(sv, "load_pair", lambda *_, **__: load_pair(secret))
     with pytest.raises(sv.LoadError, match=r"^this server cannot load owner/name at the moment") as caught:

@@ -328,10 +328,7 @@ def settings(**changes):
         "prompt": "x",
         "models": pairs.Choice(),
         "draft_length": 3,
-        "temperature": 1.0,
-        "top_k": None,
-        "top_p": None,
-        "min_p": None,
+        "sampling": {"temperature": 1.0},
         "seed": 1,
         "max_new_tokens": 60,
     }

@@ -114,11 +114,7 @@ def _more() -> None:
 
 def _drafts(models: pairs.Choice) -> dict[str, str]:
     """Who can draft for the target, and the words for it."""
-    ways = {
-        "lookup": _("Prompt lookup: copies what followed before"),
-        "skipped": _("The target with half of its layers"),
-        "uniform": _("Hopeless: every token alike"),
-    }
+    ways = chosen.ways()
     if models.bundled:
         return {presets.DRAFT: _("Draft model, 0.7M"), presets.WEAK_DRAFT: _("Weak draft model, 0.5M")} | ways
     return ({} if models.draft in ways else {models.draft: models.draft}) | ways
@@ -157,7 +153,6 @@ def _run() -> None:
             state.DRAFT_LENGTH,
             state.MAX_NEW_TOKENS,
             state.SEED,
-            *_WARP,
             state.PACE,
             state.CHAT,
             state.SYSTEM,
@@ -165,7 +160,8 @@ def _run() -> None:
     }
     words = tuple(line.strip() for line in state.get(state.BAD_WORDS).splitlines() if line.strip())
     models = replace(state.get(state.MODELS), draft=state.get(state.DRAFT))
-    show.play(Settings(models=models, bad_words=words, **same))
+    sampling = {key: state.get(key) for key in _WARP} | {"bad_words": words}
+    show.play(Settings(models=models, sampling=sampling, **same))
 
 
 def _example() -> None:

@@ -89,14 +89,9 @@ def _pair(target: str, draft: str) -> tuple[str, str | None]:
     return target, None if draft.lower() in _WAYS else draft
 
 
-def hosted(environ: Mapping[str, str] = os.environ) -> bool:
-    """Whether this is a public page, by the environment."""
-    return environ.get("SPECVIZ_HOSTED", "").strip().lower() not in _NO
-
-
 def read(environ: Mapping[str, str] = os.environ) -> Limits:
     """The limits that the environment asks for."""
-    if not hosted(environ):
+    if environ.get("SPECVIZ_HOSTED", "").strip().lower() in _NO:
         return _OWN
     named = {preset.name: preset for preset in PRESETS}
     allowed: set[tuple[str, str | None]] = {(TARGET, None)} | {(TARGET, name) for name in NAMED if name != TARGET}
@@ -110,6 +105,11 @@ def read(environ: Mapping[str, str] = os.environ) -> Limits:
 
 
 LIMITS = read()
+
+
+def hosted() -> bool:
+    """Whether this is a public page."""
+    return LIMITS.pairs is not None
 
 
 def presets() -> tuple[Preset, ...]:

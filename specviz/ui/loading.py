@@ -16,10 +16,6 @@ if TYPE_CHECKING:
 _LOOK_S = 0.2  # between two looks at whether the load is still wanted
 
 
-class _UnwantedError(Exception):
-    """Stops a load from inside; nobody sees it."""
-
-
 def steps(choice: pairs.Choice) -> Steps:
     """Load the models of a choice; the value is a `models.progress.Progress`, and at the end the choice.
 
@@ -30,7 +26,7 @@ def steps(choice: pairs.Choice) -> Steps:
 
     def watch(progress: Any) -> None:
         if unwanted.is_set():
-            raise _UnwantedError
+            raise pairs.UnwantedError
         if progress is not None:
             news.put(progress)
 

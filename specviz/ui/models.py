@@ -76,6 +76,15 @@ def _look(job: jobs.Job) -> None:
     st.html(f'<p class="sv-waiting" role="status">{escape(told)}</p>')
 
 
+def ways() -> dict[str, str]:
+    """The ways to draft without a second model, and the words for them."""
+    return {
+        "lookup": _("Prompt lookup: copies what followed before"),
+        "skipped": _("The target with half of its layers"),
+        "uniform": _("Hopeless: every token alike"),
+    }
+
+
 def take(choice: pairs.Choice) -> None:
     """The next runs are decoded by these models."""
     state.put(state.MODELS, choice)
@@ -103,13 +112,8 @@ def _choice(offered: tuple[Preset, ...], memory: Memory) -> pairs.Choice:
 def _typed() -> pairs.Choice:
     told = _("A hub id such as owner/name, a folder, or a GGUF file, on the machine where this app runs.")
     target = inputs.text(state.MODELS_TARGET, _("Target"), presets.TARGET, told=told).strip()
-    ways = {
-        "model": _("Another model"),
-        "lookup": _("Prompt lookup"),
-        "skipped": _("Half of the target's layers"),
-        "uniform": _("Hopeless"),
-    }
-    way = inputs.pick(state.MODELS_WAY, _("Who drafts"), list(ways), named=lambda name: ways[name])
+    drafts = {"model": _("Another model")} | ways()
+    way = inputs.pick(state.MODELS_WAY, _("Who drafts"), list(drafts), named=lambda name: drafts[name])
     if way == "model":
         return pairs.Choice(target, inputs.text(state.MODELS_DRAFT, _("Draft"), presets.DRAFT, told=told).strip())
     return pairs.Choice(target, way)

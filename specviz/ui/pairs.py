@@ -66,6 +66,10 @@ class Choice:
         return trace.target == self.target and of_draft
 
 
+class UnwantedError(Exception):
+    """What a watcher raises to stop a load that nobody waits for; no reader sees it."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Kept:
     choice: Choice

@@ -49,10 +49,6 @@ class Shown:
         return self.phase != "ended"
 
 
-class _UnwantedError(Exception):
-    """Ends a load from inside; nobody sees it."""
-
-
 class Player:
     """A run under way: first with the draft, then the target alone on the same prompt, so that the two can be raced.
 
@@ -80,7 +76,7 @@ class Player:
         """Get in line, or end at once when the server does not give what is asked for. then: called at the end."""
         self._then, asked = then, self._settings
         try:
-            text = "".join((asked.prompt, asked.system, *asked.bad_words))
+            text = "".join((asked.prompt, asked.system, *asked.sampling.get("bad_words", ())))
             hosting.check_run(text, draft_length=asked.draft_length, max_new_tokens=asked.max_new_tokens)
             hosting.check_waiting(line.waiting)
         except sv.SpecvizError as error:
@@ -160,7 +156,7 @@ class Player:
                 self._keep_up(self._settings.start(pair), "decoding")
                 if self._trace is not None and not self._stopped:
                     self._keep_up(self._settings.start_alone(pair, self._trace), "racing")
-        except _UnwantedError:
+        except pairs.UnwantedError:
             pass
         except sv.SpecvizError as broken:
             error = str(broken)
@@ -180,7 +176,7 @@ class Player:
     def _look_up(self, _progress: object) -> None:
         """While the models load: stop that when nobody waits for them any more."""
         if self._unwanted():
-            raise _UnwantedError
+            raise pairs.UnwantedError
 
     def _let_in(self) -> bool:
         """Wait in line; False when the run was not wanted any more before its time came."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 import specviz as sv
 from specviz import drafters
@@ -13,6 +15,7 @@ from specviz.ui import pairs
 class Settings:
     """What the widgets said when Run was pressed. The engine judges them, so that there is one judge.
 
+    sampling: fields of `Sampling` by their names, which judges them when the run starts.
     chat: the prompt goes through the models' own chat template, after a system prompt where one is given.
     """
 
@@ -21,15 +24,7 @@ class Settings:
     draft_length: int
     max_new_tokens: int
     seed: int | None
-    temperature: float
-    top_k: int | None = None
-    top_p: float | None = None
-    min_p: float | None = None
-    repetition_penalty: float | None = None
-    presence_penalty: float | None = None
-    frequency_penalty: float | None = None
-    min_new_tokens: int | None = None
-    bad_words: tuple[str, ...] = ()
+    sampling: Mapping[str, Any]
     pace: str = "fixed"  # of drafters.PACES
     chat: bool = False
     system: str = ""
@@ -41,27 +36,14 @@ class Settings:
             self._asked(pair),
             draft_length=self.draft_length,
             max_new_tokens=self.max_new_tokens,
-            sampling=self.sampling,
+            sampling=sv.Sampling(**self.sampling),
             seed=self.seed,
         )
 
     def start_alone(self, pair: sv.Pair, speculative: sv.Trace) -> sv.Run:
         """The target alone on the same prompt, for as many tokens."""
-        return sv.Run(pair, self._asked(pair), 0, len(speculative.tokens), self.sampling, speculative.seed, ())
-
-    @property
-    def sampling(self) -> sv.Sampling:
-        return sv.Sampling(
-            self.temperature,
-            self.top_k,
-            self.top_p,
-            self.min_p,
-            repetition_penalty=self.repetition_penalty,
-            presence_penalty=self.presence_penalty,
-            frequency_penalty=self.frequency_penalty,
-            min_new_tokens=self.min_new_tokens,
-            bad_words=self.bad_words,
-        )
+        n = len(speculative.tokens)
+        return sv.Run(pair, self._asked(pair), 0, n, speculative.sampling, speculative.seed, ())
 
     def _asked(self, pair: sv.Pair) -> str | sv.Chat:
         return sv.Chat(self.prompt, self.system) if self.chat and pairs.chats(pair) else self.prompt
