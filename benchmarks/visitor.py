@@ -18,6 +18,8 @@ from streamlit.proto.WidgetStates_pb2 import WidgetState
 from websockets.sync.client import connect
 from websockets.typing import Subprotocol
 
+_CLOSE_S = 0.1  # for a goodbye: what the page has not read yet stands before it
+
 
 class Visitor:
     """One session. run, text, live: of what is on the stage. told: what the page says over it while a run waits."""
@@ -27,7 +29,13 @@ class Visitor:
         place = f"ws://{parts.netloc}{parts.path}/_stcore/stream"
         self._open = ExitStack()
         self._socket = self._open.enter_context(
-            connect(place, subprotocols=[Subprotocol("streamlit")], max_size=None, ping_interval=None)
+            connect(
+                place,
+                subprotocols=[Subprotocol("streamlit")],
+                max_size=None,
+                ping_interval=None,
+                close_timeout=_CLOSE_S,
+            )
         )
         self._patience_s = patience_s
         self._page, self._query = page, query

@@ -18,6 +18,7 @@ import streamlit as st
 from specviz.errors import SpecvizError
 from specviz.i18n import _
 from specviz.ui import hosting, shell, state, working
+from specviz.ui.polling import poll
 from specviz.ui.turns import Line
 
 _POLL_S = 0.4  # between two looks at a job under way
@@ -122,7 +123,7 @@ def button(
         if running and job is not None:
             st.button(_("Cancel"), key=f"{key}_cancel", on_click=job.stop)
     if running and job is not None:
-        st.fragment(_watch, run_every=_POLL_S)(job, told)
+        poll(_watch, job, told, every=_POLL_S)
     elif job is not None and job.error:
         st.error(shell.plain(job.error))
     elif job is not None and job.stopped:

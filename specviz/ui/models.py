@@ -14,6 +14,7 @@ from specviz.models.machine import Memory, size
 from specviz.models.presets import Preset
 from specviz.ui import hosting, inputs, jobs, links, loading, pairs, question, state
 from specviz.ui.loading import count
+from specviz.ui.polling import poll
 from specviz.ui.tables import Head, Html, table_html
 
 _LOOK_S = 1.0  # between two looks at a load from another page
@@ -65,7 +66,7 @@ def settle() -> bool:
 def wait() -> None:
     """On another page: a load under way goes on, is told of, and taken over when it ends."""
     if settle():
-        st.fragment(_look, run_every=_LOOK_S)(state.get(state.MODELS_JOB))
+        poll(_look, state.get(state.MODELS_JOB), every=_LOOK_S)
 
 
 def _look(job: jobs.Job) -> None:

@@ -28,11 +28,17 @@ def public(tmp_path_factory):
         yield address, process, path.read_text
 
 
-def started(address, prompt=SECRET, tokens=LONG):
-    """A visitor who has pressed Run."""
-    visitor = Visitor(address)
+def ready(address, prompt=SECRET, tokens=LONG):
+    """A visitor who is about to press Run."""
+    visitor = Visitor(address, patience_s=PATIENCE_S)
     visitor.fill(state.PROMPT, prompt)
     visitor.fill(state.MAX_NEW_TOKENS, tokens)
+    return visitor
+
+
+def started(address, **asked):
+    """A visitor who has pressed Run."""
+    visitor = ready(address, **asked)
     visitor.press("run_button")
     return visitor
 
@@ -81,15 +87,29 @@ def test_the_log_tells_events_and_no_word_of_a_visitor(public):
     too_long.close()
 
 
+def test_a_page_whose_wish_to_be_looked_at_was_lost_is_looked_at_again(public):
+    """As when a look came in before the end of the page was sent: its timer is gone, its look is answered."""
+    visitor = started(public[0])
+    before = visitor.run
+    visitor.until(lambda: visitor.run != before and bool(visitor._polls))
+    (look,) = visitor._polls
+    visitor._polls.clear()
+    visitor._ask(fragment=look)
+    visitor.until(lambda: not visitor.stoppable and not visitor.live)
+    visitor.close()
+
+
 def test_a_run_ends_soon_after_its_browser_has_left_and_the_line_moves(public):
     address, _process, read = public
-    visitors = [started(address) for _ in range(5)]  # four decode at a time
+    visitors = [ready(address) for _ in range(14)]
+    for visitor in visitors:  # four decode at a time, and all together far longer than a run outlives its page
+        visitor.press("run_button")
     last = visitors[-1]
-    last.until(lambda: "next in line" in last.waited)
+    last.until(lambda: "in line" in last.waited)
     n = len([event for event in events(read) if event["event"] == "run ended"])
     for visitor in visitors:
         visitor.close()
-    until(lambda: len([event for event in events(read) if event["event"] == "run ended"]) >= n + 5)
+    until(lambda: len([event for event in events(read) if event["event"] == "run ended"]) >= n + len(visitors))
     ends = [event for event in events(read) if event["event"] == "run ended"][n:]
     assert "cancelled" in [event["reason"] for event in ends]
 

@@ -8,7 +8,6 @@ from functools import lru_cache
 from typing import Any
 
 import pandas as pd
-import streamlit as st
 
 from specviz import exact, theory
 from specviz.figures.divergence import Path, divergence_figure
@@ -18,6 +17,7 @@ from specviz.simulation.laws import Tally, tallies
 from specviz.timeline import number
 from specviz.ui import inputs, jobs, question, shell, state
 from specviz.ui.labs.lossless import given, words
+from specviz.ui.polling import poll
 
 COUNTS = {f"{n:,}": n for n in (10**3, 10**4, 10**5, 10**6, 10**7)}
 _AT_ONCE = 1_000_000  # uniforms of rounds that need no button
@@ -73,7 +73,7 @@ def show(left: Any, right: Any) -> None:
             question.note(_("Shown: the first {n} rounds.").format(n=f"{ready:,}"))
             _results(first, at_once(first), n_coming=n)
         elif job.running:
-            st.fragment(_growing, run_every=_REDRAWN_S)(asked, job)
+            poll(_growing, asked, job, every=_REDRAWN_S)
         else:
             _results(asked, job.value)
 
