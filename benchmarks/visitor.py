@@ -22,7 +22,10 @@ _CLOSE_S = 0.1  # for a goodbye: what the page has not read yet stands before it
 
 
 class Visitor:
-    """One session. run, text, live: of what is on the stage. told: what the page says over it while a run waits."""
+    """One session. run, text, live: of what is on the stage. waited: what the page says over it while a run waits.
+
+    polls: the parts of the page that are looked at again and again: seconds between two, and when the next one is due.
+    """
 
     def __init__(self, address: str, *, page: str = "watch", query: str = "", patience_s: float = 300.0) -> None:
         parts = urlsplit(address)
@@ -42,7 +45,7 @@ class Visitor:
         self._page_hash = ""
         self._ids: dict[str, str] = {}  # of widgets, by their keys
         self._states: dict[str, WidgetState] = {}
-        self._polls: dict[str, tuple[float, float]] = {}  # seconds between two, and when the next one is due
+        self.polls: dict[str, tuple[float, float]] = {}
         self.run, self.text, self.live = "", "", False
         self.stoppable = False
         self.errors: list[str] = []
@@ -69,11 +72,11 @@ class Visitor:
             now = time.monotonic()
             if now - start > self._patience_s:
                 raise TimeoutError(f"{self._patience_s:.0f} s without it; shown: {self.run!r}, {self.errors}")
-            for fragment, (every, due) in list(self._polls.items()):
+            for fragment, (every, due) in list(self.polls.items()):
                 if now >= due:
-                    self._polls[fragment] = every, now + every
+                    self.polls[fragment] = every, now + every
                     self._ask(fragment=fragment)
-            due = min((due for _every, due in self._polls.values()), default=now + 1.0)
+            due = min((due for _every, due in self.polls.values()), default=now + 1.0)
             try:
                 data = self._socket.recv(timeout=max(0.01, min(1.0, due - now)))
             except TimeoutError:
@@ -96,7 +99,7 @@ class Visitor:
         if pressed:
             state.widget_states.widgets.append(WidgetState(id=pressed, trigger_value=True))
         if not fragment:
-            self._polls.clear()
+            self.polls.clear()
         self._socket.send(message.SerializeToString())
 
     def _take(self, message: ForwardMsg) -> None:
@@ -104,15 +107,15 @@ class Visitor:
         if kind == "new_session":
             self._page_hash = message.new_session.page_script_hash
             if not message.metadata.run.fragment_ids:  # the whole page is drawn anew
-                self._polls.clear()
+                self.polls.clear()
         elif kind == "navigation":
             self._page_hash = message.navigation.page_script_hash
         elif kind == "stop_auto_rerun":
             for fragment in message.stop_auto_rerun.fragment_ids:
-                self._polls.pop(fragment, None)
+                self.polls.pop(fragment, None)
         elif kind == "auto_rerun":
             every = message.auto_rerun.interval
-            self._polls[message.auto_rerun.fragment_id] = every, time.monotonic() + every
+            self.polls[message.auto_rerun.fragment_id] = every, time.monotonic() + every
         elif kind == "delta" and message.delta.WhichOneof("type") == "new_element":
             self._see(message.delta.new_element)
 

@@ -1,19 +1,28 @@
-"""What is looked at again and again. That each look asks for the next is in tests/hosting/test_server.py."""
+"""What is looked at again and again. With a real server: tests/hosting/test_server.py."""
 
-from streamlit.testing.v1 import AppTest
+import pytest
+import streamlit as st
 
 from specviz.ui import polling
 
 
-def test_a_page_drawn_whole_is_not_looked_at():
-    assert not polling.looked_at()
-    at = AppTest.from_function(_page).run()
-    assert at.text[0].value == "False"
+@pytest.fixture
+def drawn(monkeypatch):
+    """The names of the parts that were drawn, and what each was asked with."""
+    names = []
+
+    def fragment(part, run_every):
+        names.append((part.__module__, part.__qualname__, run_every))
+        return part
+
+    monkeypatch.setattr(st, "fragment", fragment)
+    return names
 
 
-def _page():
-    import streamlit as st
-
-    from specviz.ui import polling
-
-    polling.poll(lambda: st.text(polling.looked_at()), every=1.0)
+def test_a_part_is_drawn_at_once_and_has_another_name_each_time(drawn):
+    seen = []
+    for number in range(2):
+        polling.poll(seen.append, number, every=0.5)
+    assert seen == [0, 1]
+    assert len(set(drawn)) == 2
+    assert {every for *_name, every in drawn} == {0.5}

@@ -6,6 +6,7 @@ again now and then, and is drawn anew when there is more to show.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from html import escape
 
 import streamlit as st
@@ -14,7 +15,7 @@ import specviz as sv
 from specviz import examples
 from specviz.i18n import _
 from specviz.ui import links, pairs, runs, shell, state, views, working
-from specviz.ui.polling import looked_at, poll
+from specviz.ui.polling import poll
 from specviz.ui.settings import Settings
 from specviz.ui.stage import Position, stage
 
@@ -108,27 +109,31 @@ def watch(shown: runs.Shown) -> None:
     """The stage and what follows it; a step redraws this part of the page only."""
     if state.get(state.MODELS).bundled:
         pairs.warm(state.get(state.DRAFT))
-    keep_up(shown)
-    st.fragment(_watch)(shown)
+    st.fragment(_with_news)(shown, _watch)
 
 
 def talk(shown: runs.Shown) -> None:
     """The stage alone, for a projector."""
-    keep_up(shown)
-    st.fragment(_talk)(shown)
+    st.fragment(_with_news)(shown, _talk)
+
+
+def _with_news(shown: runs.Shown, draw: Callable[[runs.Shown], None]) -> None:
+    """Draw, and keep up; the news of a run that has no round yet come first."""
+    coming = state.get(state.COMING)
+    if coming:
+        keep_up(shown)
+    draw(shown)
+    if not coming:
+        keep_up(shown)
 
 
 def keep_up(shown: runs.Shown) -> None:
-    """Draw the page anew as long as a run is under way and there is more to show, and say over it what it waits for.
+    """Draw the page anew as long as a run is under way and there is more to show.
 
     A run can end while a page is being drawn that has not shown its first round: it is shown all the same.
     """
-    if shown.running or state.get(state.PLAYER) is not None:
-        poll(_look_again, shown, running(), every=_POLL_S if _under_way(shown) else None)
-
-
-def _under_way(shown: runs.Shown) -> bool:
-    return shown.running or running() or state.get(state.COMING)
+    if shown.running or running() or state.get(state.COMING):
+        poll(_look_again, shown, running(), every=_POLL_S)
 
 
 def _look_again(drawn: runs.Shown, was_running: bool) -> None:
@@ -138,8 +143,6 @@ def _look_again(drawn: runs.Shown, was_running: bool) -> None:
     """
     now = _look()
     if now.id != drawn.id or now.trace is not drawn.trace or now.phase != drawn.phase or running() != was_running:
-        st.rerun()
-    if looked_at() and not _under_way(now):  # a look that was on its way when all was drawn: the end may be lost
         st.rerun()
     player: runs.Player | None = state.get(state.PLAYER)
     if player is not None and state.get(state.COMING):
