@@ -15,7 +15,7 @@ from transformers import AutoModelForCausalLM, Cache, DynamicCache, PreTrainedCo
 from specviz.errors import ConfigError, LoadError, PromptError
 from specviz.models.base import Reader
 from specviz.models.layers import keeping, layers_path
-from specviz.models.lean import LeanCache, LeanLlama
+from specviz.models.lean import LeanCache, LeanLlama, Row
 from specviz.models.vocabulary import Vocabulary
 
 CHECK_TOKENS = 8  # how many tokens the self-check feeds before it rolls back
@@ -177,7 +177,7 @@ class HFReader(Reader):
         """One forward pass over the tokens from this place on: the logits after each of the last n, [n, rows]."""
         of = self._of
         if of.lean and isinstance(self._cache, LeanCache):
-            return of.lean(tokens, self._cache, n)
+            return of.lean(Row(tokens, self._cache, n))
         options: dict[str, Any] = {"cache": self._cache, "use_cache": True} if self.can_drop else {"use_cache": False}
         if of.takes_positions:
             options["position_ids"] = torch.arange(start, start + len(tokens), device=of.device).unsqueeze(0)

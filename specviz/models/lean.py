@@ -2,13 +2,17 @@
 
 A pass of a model of a few million parameters spends most of its time between the matrix products. Here q, k and v are
 one product, gate and up another, and the cache is one block of memory with a length, so that a rollback is a
-subtraction. `HFModel` takes this way only after its self-check found the logits equal to transformers' own.
+subtraction. Several requests share one pass: their tokens stand below each other in every product, and only the
+attention, which needs no weights, goes request by request. `HFModel` takes this way only after its self-check found
+the logits equal to transformers' own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import warnings
+from collections.abc import Callable, Iterable, Sequence
 from copy import copy
+from functools import partial
 from typing import NamedTuple
 
 import torch
@@ -18,38 +22,60 @@ from torch.nn import Linear
 from transformers import PreTrainedModel
 
 MOST_PARAMETERS = 500_000_000  # beyond this a pass is not bound by dispatch
+_FEW = 8  # tokens: up to here a product is quicker the other way round
+_PACKS = "fbgemm" in torch.backends.quantized.supported_engines and hasattr(torch, "fbgemm_pack_gemm_matrix_fp16")
+
+Product = Callable[[Tensor], Tensor]  # [n, columns] -> [n, rows of the weights]
 
 
 class LeanCache:
-    """Keys and values of one request: [layers, 2, kv heads, room, head size], of which `length` places are filled."""
+    """Keys and values of one request: [layers, 2 kv heads, room, head size], of which `length` places are filled."""
 
     def __init__(self) -> None:
         self.length = 0
         self._block: Tensor | None = None
 
-    def room(self, shape: tuple[int, int, int, int], n: int, like: Tensor) -> Tensor:
-        """The block, grown so that n more places fit. shape: that of an empty block, without its room."""
-        layers, both, heads, size = shape
+    def room(self, layers: int, heads: int, n: int, size: int, like: Tensor) -> Tensor:
+        """The block up to n places beyond its length, grown where it must. heads: of keys and values together."""
         old, needed = self._block, self.length + n
-        if old is None or old.shape[3] < needed:
-            self._block = torch.empty(layers, both, heads, max(256, 2 * needed), size, dtype=like.dtype)
+        if old is None or old.shape[2] < needed:
+            self._block = torch.empty(layers, heads, max(256, 2 * needed), size, dtype=like.dtype)
             if old is not None:
-                self._block[..., : self.length, :] = old[..., : self.length, :]
+                self._block[:, :, : self.length] = old[:, :, : self.length]
         assert self._block is not None
-        return self._block
+        return self._block[:, :, :needed]
 
     def crop(self, n: int) -> None:
         """Take -n places off the end, in transformers' convention."""
         self.length += n
 
 
+class Row(NamedTuple):
+    """One request's part of a pass: tokens to append to its cache. keep: how many of the last are asked for logits."""
+
+    tokens: Sequence[int]
+    cache: LeanCache
+    keep: int
+
+
 class _Layer(NamedTuple):
     norm: Tensor
-    qkv: Tensor  # [(heads + 2 kv heads) * head size, hidden]
-    out: Tensor
+    qkv: Product  # [n, hidden] -> [n, (heads + 2 kv heads) * head size]
+    out: Product
     mlp_norm: Tensor
-    gate_up: Tensor  # [2 * intermediate, hidden]
-    down: Tensor
+    gate_up: Product  # [n, hidden] -> [n, 2 * intermediate]
+    down: Product
+
+
+class _Place(NamedTuple):
+    """Where one row of a pass lies, and its cache by layers: the places to fill, and those to look at."""
+
+    start: int  # in the tokens of all rows
+    end: int
+    mask: Tensor | None  # [n, length], 0 or -inf: each token sees those before it
+    new: Sequence[Tensor]  # each [2 kv heads, n, head size]
+    keys: Sequence[Tensor]  # each [1, kv heads, length, head size]
+    values: Sequence[Tensor]
 
 
 class LeanLlama:
@@ -75,17 +101,18 @@ class LeanLlama:
         self.eps: float = config.rms_norm_eps
         self.embedding: Tensor = body.embed_tokens.weight
         self.norm: Tensor = body.norm.weight
-        self.head: Tensor = model.lm_head.weight
+        self.head = _product(model.lm_head)
         self._rotary = body.rotary_emb
         self._rotation = self._rotate_to(config.max_position_embeddings)
+        self._unturned = torch.ones(1, 1, self.size), torch.zeros(1, 1, self.size)
         self.layers = [
             _Layer(
                 layer.input_layernorm.weight,
-                _joined(attention.q_proj, attention.k_proj, attention.v_proj),
-                attention.o_proj.weight,
+                _product(attention.q_proj, attention.k_proj, attention.v_proj),
+                _product(attention.o_proj),
                 layer.post_attention_layernorm.weight,
-                _joined(layer.mlp.gate_proj, layer.mlp.up_proj),
-                layer.mlp.down_proj.weight,
+                _product(layer.mlp.gate_proj, layer.mlp.up_proj),
+                _product(layer.mlp.down_proj),
             )
             for layer in body.layers
             for attention in [layer.self_attn]
@@ -98,45 +125,100 @@ class LeanLlama:
         return twin
 
     def _rotate_to(self, length: int) -> tuple[Tensor, Tensor]:
-        """Cosine and sine of every position below the length, each [length, 1, head size]."""
+        """Cosine and sine of every position below the length, each [length, 1, head size]; the first half of the sines
+        with a minus, since x turns into x cos + (x with its halves swapped) sin."""
         cos, sin = self._rotary(self.embedding, torch.arange(length)[None])  # [1, length, head size]
+        sin[..., : self.size // 2] *= -1
         return cos[0, :, None], sin[0, :, None]
 
-    def __call__(self, tokens: list[int], cache: LeanCache, keep: int) -> Tensor:
-        """Append the tokens to the cache; the logits after each of the last `keep`, [keep, V]."""
-        n, start = len(tokens), cache.length
-        end = start + n
-        block = cache.room((len(self.layers), 2, self.kv_heads, self.size), n, self.embedding)
-        if end > len(self._rotation[0]):  # beyond the declared context, as transformers goes too
-            self._rotation = self._rotate_to(2 * end)
-        cos, sin = (table[start:end] for table in self._rotation)
-        half = self.size // 2
-        mask = None if n == 1 else torch.ones(n, end, dtype=torch.bool).tril(start)  # [n, end]: each sees those before
-        x = F.embedding(torch.tensor(tokens), self.embedding)  # [n, hidden]
-        hidden = (x.shape[1],)
-        for layer, (keys, values) in zip(self.layers, block, strict=True):
-            qkv = F.linear(F.rms_norm(x, hidden, layer.norm, self.eps), layer.qkv).view(n, -1, self.size)
-            qk, v = qkv[:, : -self.kv_heads], qkv[:, -self.kv_heads :]
-            qk = qk * cos + torch.cat((-qk[..., half:], qk[..., :half]), dim=-1) * sin  # rotate by position
-            keys[:, start:end] = qk[:, self.heads :].transpose(0, 1)
-            values[:, start:end] = v.transpose(0, 1)
-            seen = F.scaled_dot_product_attention(
-                qk[:, : self.heads].transpose(0, 1)[None],  # [1, heads, n, head size]
-                keys[None, :, :end],
-                values[None, :, :end],
-                attn_mask=mask,
-                enable_gqa=self.kv_heads != self.heads,
-            )
-            x = x + F.linear(seen[0].transpose(0, 1).reshape(n, -1), layer.out)
-            gate, up = F.linear(F.rms_norm(x, hidden, layer.mlp_norm, self.eps), layer.gate_up).chunk(2, dim=-1)
-            x = x + F.linear(F.silu(gate) * up, layer.down)
-        cache.length = end
-        return F.linear(F.rms_norm(x[-keep:], hidden, self.norm, self.eps), self.head)
+    def __call__(self, *rows: Row) -> Tensor:
+        """Append each row's tokens to its cache; the logits that were asked for, row after row, [sum of keep, V]."""
+        places = list(self._places(rows))
+        tokens = torch.tensor([token for row in rows for token in row.tokens])
+        n, half = len(tokens), self.size // 2
+        cos, sin = self._rotations(rows)  # [n, heads + 2 kv heads, head size]
+        x = F.embedding(tokens, self.embedding)  # [n, hidden]
+        for i, layer in enumerate(self.layers):
+            qkv = layer.qkv(self._normed(x, layer.norm)).view(n, -1, self.size)
+            qkv = torch.addcmul(qkv * cos, qkv.roll(half, -1), sin)  # rotate q and k by position
+            if len(places) == 1:
+                seen = self._attend(i, places[0], qkv)
+            else:
+                seen = torch.cat([self._attend(i, place, qkv[place.start : place.end]) for place in places])
+            x = x + layer.out(seen)
+            gate, up = layer.gate_up(self._normed(x, layer.mlp_norm)).chunk(2, dim=-1)
+            x = x + layer.down(F.silu(gate) * up)
+        for row in rows:
+            row.cache.length += len(row.tokens)
+        kept = [x[place.end - row.keep : place.end] for row, place in zip(rows, places, strict=True)]
+        return self.head(self._normed(torch.cat(kept), self.norm))
+
+    def _normed(self, x: Tensor, weight: Tensor) -> Tensor:
+        """RMS norm, [n, hidden] -> [n, hidden]. Its root by one reduction: F.rms_norm takes half as long again."""
+        length = torch.linalg.vector_norm(x, dim=-1, keepdim=True)
+        return x * weight * (length.square_() / x.shape[1]).add_(self.eps).rsqrt_()
+
+    def _places(self, rows: Iterable[Row]) -> Iterable[_Place]:
+        at = 0
+        for tokens, cache, _keep in rows:
+            n, start = len(tokens), cache.length
+            seen = cache.room(len(self.layers), 2 * self.kv_heads, n, self.size, self.embedding)
+            keys, values = (half.unbind() for half in seen[:, None].chunk(2, dim=2))
+            mask = None if n == 1 else torch.full((n, start + n), -torch.inf).triu(start + 1)
+            yield _Place(at, at + n, mask, seen[:, :, start:].unbind(), keys, values)
+            at += n
+
+    def _rotations(self, rows: Sequence[Row]) -> list[Tensor]:
+        """Cosine and sine for every head of every token; those of the values turn nothing."""
+        spans = [(row.cache.length, row.cache.length + len(row.tokens)) for row in rows]
+        longest = max(end for _start, end in spans)
+        if longest > len(self._rotation[0]):  # beyond the declared context, as transformers goes too
+            self._rotation = self._rotate_to(2 * longest)
+        tables = [torch.cat([table[start:end] for start, end in spans]) for table in self._rotation]
+        return [
+            torch.cat([table.expand(-1, self.heads + self.kv_heads, -1), same.expand(len(table), self.kv_heads, -1)], 1)
+            for table, same in zip(tables, self._unturned, strict=True)
+        ]
+
+    def _attend(self, layer: int, place: _Place, qkv: Tensor) -> Tensor:
+        """One row's attention, after its keys and values went into its cache. [n, heads * head size]"""
+        place.new[layer].copy_(qkv[:, self.heads :].transpose(0, 1))
+        seen = F.scaled_dot_product_attention(
+            qkv[None, :, : self.heads].transpose(1, 2),  # [1, heads, n, head size]
+            place.keys[layer],
+            place.values[layer],
+            attn_mask=place.mask,
+            enable_gqa=self.kv_heads != self.heads,
+        )
+        return seen.transpose(1, 2).reshape(len(qkv), -1)
 
 
-def _joined(*parts: Linear) -> Tensor:
-    """Their weights as one matrix, of which they become views, so that nothing is held twice. [sum of rows, columns]"""
+def _product(*parts: Linear) -> Product:
+    """What multiplies with the weights of all parts at once.
+
+    Where every weight is a float16 number, as in a model that is stored so, the weights are packed as float16: half the
+    memory to read for each token, products of several tokens in the time of one, and the very same numbers, since
+    sums are in float32 all the same. Elsewhere the parts become views of one matrix, so that nothing is held twice.
+    """
     whole = torch.cat([part.weight for part in parts])
-    for part, own in zip(parts, torch.split(whole, [part.out_features for part in parts]), strict=True):
-        part.weight.data = own
-    return whole
+    if _PACKS and torch.equal(whole.half().float(), whole):
+        with warnings.catch_warnings():  # that a later torch has no such products; ours is pinned, and floats remain
+            warnings.simplefilter("ignore")
+            product = partial(_times_packed, torch.fbgemm_pack_gemm_matrix_fp16(whole), torch.zeros(len(whole)))
+            product(torch.zeros(1, whole.shape[1]))
+        return product
+    if len(parts) == 1:
+        whole = parts[0].weight
+    else:
+        for part, own in zip(parts, torch.split(whole, [part.out_features for part in parts]), strict=True):
+            part.weight.data = own
+    return partial(_times, whole)
+
+
+def _times_packed(packed: Tensor, bias: Tensor, x: Tensor) -> Tensor:
+    return torch.fbgemm_linear_fp16_weight_fp32_activation(x, packed, bias)
+
+
+def _times(weight: Tensor, x: Tensor) -> Tensor:
+    """A few tokens in the columns, where the rows of a product are many, take half the time of a few rows."""
+    return torch.mm(weight, x.t()).t().contiguous() if 1 < len(x) <= _FEW else F.linear(x, weight)
