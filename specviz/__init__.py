@@ -28,7 +28,7 @@ from specviz.records import CacheWork, Candidate, FinalDraw, Node, Round, Sampli
 
 if TYPE_CHECKING:
     from specviz import exact, measure, models, theory
-    from specviz.decoding import Run, autoregress, speculate, stream
+    from specviz.decoding import Run, autoregress, speculate, speculate_many, stream
     from specviz.drafters.base import Draft, Drafter, Proposal
     from specviz.drafters.lookup import PromptLookup
     from specviz.drafters.pace import AdaptiveLength, EarlyStop
@@ -47,6 +47,7 @@ _HOMES = {
     "Run": "specviz.decoding",
     "autoregress": "specviz.decoding",
     "speculate": "specviz.decoding",
+    "speculate_many": "specviz.decoding",
     "stream": "specviz.decoding",
     "AdaptiveLength": "specviz.drafters.pace",
     "Draft": "specviz.drafters.base",
@@ -107,6 +108,7 @@ __all__ = [
     "measure",
     "models",
     "speculate",
+    "speculate_many",
     "stream",
     "theory",
     "verify",

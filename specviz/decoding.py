@@ -1,28 +1,19 @@
-"""Plays rounds: draft, verify, accept, final draw. `speculate` and `autoregress` run to the end, `stream` by rounds.
-
-Every draw is inverse-CDF from a uniform of the request's own generator, taken in this order each round: one per drafted
-token, then K for the judgements, then one for the final draw. So the same seed gives the same trace.
+"""Plays rounds: draft, verify, accept, final draw. `speculate` and `autoregress` run to the end, `stream` by rounds,
+`speculate_many` several requests at once. A round is in `request.Turn`, the accept rule in `sampling.verify`.
 """
 
 from __future__ import annotations
 
 import contextlib
-import secrets
 import time
 from collections.abc import Generator, Iterator, Sequence
 from types import TracebackType
 
-import numpy as np
-
-from specviz.drafters.base import Drafter
-from specviz.drafters.model import start
-from specviz.errors import ConfigError, LogitsError, brief
-from specviz.laws import Laws
-from specviz.models.base import Pair, check_shape
-from specviz.prompts import Prompt, bad_words, is_unicode, opening
-from specviz.recording import Recorder
-from specviz.records import CacheWork, Round, Sampling, StopReason, Trace, is_whole
-from specviz.sampling import verify, warp
+from specviz.errors import ConfigError, brief
+from specviz.models.base import Pair, read
+from specviz.prompts import Prompt
+from specviz.records import Round, Sampling, Trace, is_whole
+from specviz.request import Request, Turn, draft_all
 
 
 def speculate(
@@ -55,6 +46,53 @@ def speculate(
         return run.finish()
 
 
+def speculate_many(
+    pair: Pair,
+    prompts: Sequence[Prompt],
+    *,
+    draft_length: int = 4,
+    max_new_tokens: int = 64,
+    sampling: Sampling | None = None,
+    seeds: Sequence[int] | None = None,
+    stop: Sequence[str] = (),
+) -> list[Trace]:
+    """Decode several requests at once: a verify pass judges the drafts of all, a pass of the draft drafts for all.
+
+    Each request has its own generator and accepts its own number of drafts, so trace i is that of
+    `speculate(pair, prompts[i], seed=seeds[i], ...)`: the same law, and the same tokens as far as the models' logits do
+    not change with what else is in a pass (float rounding). Its times are those of the passes it shared.
+
+    Small Llamas on a CPU read all rows in one pass, without padding (see `models.lean`); models that take another way
+    are asked one after another. A draft that is a model drafts for all at once, other ways to draft one by one.
+    seeds: one for each prompt; None takes fresh ones. Other arguments as in `speculate`.
+    Raises ConfigError, PromptError, LogitsError.
+    """
+    if isinstance(prompts, str) or not isinstance(prompts, Sequence):
+        raise ConfigError(f"prompts must be a list of prompts, got {brief(prompts)}")
+    if seeds is not None and not (isinstance(seeds, Sequence) and len(seeds) == len(prompts)):
+        raise ConfigError(
+            f"seeds must be a list of {len(prompts)} whole numbers, one for each prompt, got {brief(seeds)}"
+        )
+    _check_drafts(draft_length)
+    start = time.perf_counter()
+    each: Sequence[int | None] = [None] * len(prompts) if seeds is None else seeds
+    requests = [
+        Request(pair, prompt, draft_length, max_new_tokens, sampling, seed, stop)
+        for prompt, seed in zip(prompts, each, strict=True)
+    ]
+    opened = [request.open() for request in requests]
+    while turns := [
+        Turn(request, *caches) for request, caches in zip(requests, opened, strict=True) if not request.stop_reason
+    ]:
+        draft_all(turns)
+        answers = read([turn.ask for turn in turns])
+        for turn, logits in zip(turns, answers, strict=True):
+            turn.judge(logits)
+        for turn in turns:
+            turn.request.total_s = time.perf_counter() - start
+    return [request.trace for request in requests]
+
+
 def autoregress(
     pair: Pair,
     prompt: Prompt,
@@ -84,9 +122,13 @@ def stream(
     Nothing runs between two rounds, so leaving the loop stops the work; `close()` frees the caches too.
     Arguments as in `speculate`.
     """
+    _check_drafts(draft_length)
+    return Run(pair, prompt, draft_length, max_new_tokens, sampling, seed, stop)
+
+
+def _check_drafts(draft_length: int) -> None:
     if is_whole(draft_length) and draft_length == 0:
         raise ConfigError("draft_length (K) must be a whole number of at least 1, got 0; autoregress decodes without")
-    return Run(pair, prompt, draft_length, max_new_tokens, sampling, seed, stop)
 
 
 class Run(Iterator[Round]):
@@ -102,39 +144,9 @@ class Run(Iterator[Round]):
         seed: int | None,
         stop: Sequence[str],
     ) -> None:
-        if not isinstance(pair, Pair):
-            raise ConfigError(f"pair must be a Pair, as load_pair() gives, got {type(pair).__name__}")
-        if not (is_whole(draft_length) and draft_length >= 0):
-            raise ConfigError(f"draft_length (K) must be a whole number of at least 1, got {brief(draft_length)}")
-        if not (sampling is None or isinstance(sampling, Sampling)):
-            raise ConfigError(f"sampling must be a Sampling, as in Sampling(temperature=0.8), got {brief(sampling)}")
-        if not (is_whole(max_new_tokens) and max_new_tokens >= 1):
-            raise ConfigError(f"max_new_tokens must be a whole number of at least 1, got {brief(max_new_tokens)}")
-        for name, number in (("draft_length (K)", draft_length), ("max_new_tokens", max_new_tokens)):
-            if number >= 2**63:
-                raise ConfigError(f"{name} must be below 2^63, got {brief(number)}")
-        if seed is not None and not (is_whole(seed) and 0 <= seed < 2**63):
-            raise ConfigError(f"seed must be a whole number from 0 to 2^63 - 1, or None, got {brief(seed)}")
-        strings = tuple(stop) if isinstance(stop, list | tuple | set | frozenset) else (None,)
-        if not all(isinstance(s, str) and s and is_unicode(s) for s in strings):
-            raise ConfigError(f"stop must be a list of non-empty strings, got {brief(stop)}")
-        if strings and pair.tokenizer is None:
-            raise ConfigError("this pair has no tokenizer, so there is no text in which a stop string could be found")
-        self._pair = pair
-        self._draft_length = int(draft_length)
-        self._max_new_tokens = int(max_new_tokens)
-        self._sampling = Sampling() if sampling is None else sampling
-        self._seed = secrets.randbits(32) if seed is None else int(seed)
-        self._stop = tuple(s for s in strings if s)
-        begin = opening(pair, prompt)
-        self._prompt, self._prompt_text = begin.tokens, begin.text
-        self._laws = Laws(self._sampling, len(self._prompt), pair.target.eos, bad_words(pair, self._sampling))
-        self._rounds: list[Round] = []
-        self._stop_reason: StopReason = "cancelled"
-        self._total_s = 0.0
+        self._request = Request(pair, prompt, draft_length, max_new_tokens, sampling, seed, stop)
         self._closed = False
-        self._recorder = Recorder(pair.tokenizer, self._prompt, self._stop, pair.target.eos)
-        self._generator = self._play(np.random.default_rng(self._seed))
+        self._generator = self._play()
 
     def __iter__(self) -> Run:
         return self
@@ -144,7 +156,7 @@ class Run(Iterator[Round]):
             self._generator.close()
         start = time.perf_counter()
         round_ = next(self._generator)
-        self._total_s += time.perf_counter() - start
+        self._request.total_s += time.perf_counter() - start
         return round_
 
     def __enter__(self) -> Run:
@@ -173,79 +185,12 @@ class Run(Iterator[Round]):
     @property
     def trace(self) -> Trace:
         """The rounds so far as a `Trace`; stop_reason is "cancelled" until the run has ended by itself."""
-        pair, drafts = self._pair, self._draft_length > 0
-        return Trace(
-            target=pair.target.name,
-            draft=pair.draft.name if drafts else None,
-            sampling=self._sampling,
-            draft_length=self._draft_length,
-            max_new_tokens=self._max_new_tokens,
-            seed=self._seed,
-            stop=self._stop,
-            prompt=self._prompt_text,
-            prompt_tokens=tuple(self._prompt),
-            rounds=tuple(self._rounds),
-            text=self._recorder.text,
-            stop_reason=self._stop_reason,
-            total_s=self._total_s,
-        )
+        return self._request.trace
 
-    def _play(self, rng: np.random.Generator) -> Generator[Round, None, None]:
-        pair, target = self._pair, self._pair.target
-        reader = target.open(self._prompt)
-        drafter: Drafter | None = start(pair.draft, target) if self._draft_length else None
-        tokens = list(self._prompt)
-        left = self._max_new_tokens
-        reason: StopReason | None = None
-        while reason is None:
-            began = time.perf_counter()
-            drafter_work, reader_work = drafter.work if drafter else CacheWork(), reader.work
-            room = left - 1 if target.context_length is None else min(left - 1, target.context_length - len(tokens))
-
-            # Draft: K one-token passes of the draft, K cut so that neither max_new_tokens nor the context is passed.
-            proposal = None
-            if drafter is not None and room > 0:
-                n = min(self._draft_length, room)
-                proposal = drafter.propose(tokens, n, laws=self._laws, rng=rng, eos=target.eos)
-            drafts = proposal.tokens if proposal else ()
-            drafted = time.perf_counter()
-
-            # Verify: one target pass over the K + 1 positions.
-            text = [*tokens, *drafts]
-            logits = reader.logits(text, len(drafts) + 1)  # [K + 1, V]
-            try:
-                logits = self._laws.logits(check_shape(logits, len(drafts) + 1, target.vocab_size), text)
-                target_probs = warp(logits, self._sampling)
-            except LogitsError as error:
-                raise LogitsError(f"target {target.name!r} after {len(tokens)} tokens: {error}") from None
-            verified = time.perf_counter()
-
-            # Accept from the left; the final draw comes from the residual or, as the bonus, from the target.
-            r, u = rng.random(len(drafts)), float(rng.random())
-            draft_probs = proposal.probs if proposal else target_probs[:0]
-            verdict = verify(target_probs, draft_probs, drafts, r, u)
-
-            outcome = self._recorder.record(
-                logits=logits if self._sampling.greedy else None,
-                target_probs=target_probs,
-                draft_probs=draft_probs,
-                drafts=drafts,
-                draft_uniforms=proposal.uniforms if proposal else (),
-                verdict=verdict,
-                r=r,
-                u=u,
-                draft_cache=drafter.work - drafter_work if drafter else CacheWork(),
-                target_cache=reader.work - reader_work,
-                clock=(began, drafted, verified),
-            )
-            tokens += outcome.round.emitted
-            left -= len(outcome.round.emitted)
-            reason = outcome.stop_reason
-            if reason is None and left == 0:
-                reason = "length"
-            if reason is None and target.context_length is not None and len(tokens) > target.context_length:
-                reason = "context"
-            self._rounds.append(outcome.round)
-            if reason is not None:
-                self._stop_reason = reason
-            yield outcome.round
+    def _play(self) -> Generator[Round, None, None]:
+        request = self._request
+        reader, drafter = request.open()
+        while request.stop_reason is None:
+            turn = Turn(request, reader, drafter)
+            turn.draft()
+            yield turn.judge(read([turn.ask])[0])

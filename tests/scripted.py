@@ -29,7 +29,7 @@ class ScriptedGenerator:
 def play(run: sv.Run, uniforms: Iterable[float]) -> sv.Trace:
     """Play a run that has not begun with these uniforms, all of them."""
     script = ScriptedGenerator(uniforms)
-    run._generator = run._play(script)  # type: ignore[arg-type]
+    run._request.rng = script  # type: ignore[assignment]
     trace = run.finish()
     script.close()
     return trace

@@ -339,7 +339,7 @@ def generous_play(run: sv.Run, uniforms: list[float]) -> sv.Trace:
     """Play with a script that may be longer than needed."""
     from tests.scripted import ScriptedGenerator
 
-    run._generator = run._play(ScriptedGenerator(uniforms))  # type: ignore[arg-type]
+    run._request.rng = ScriptedGenerator(uniforms)  # type: ignore[assignment]
     return run.finish()
 
 

@@ -219,7 +219,7 @@ def test_one_twin_serves_all_requests(pair):
     way = SkippedLayers(0.25)
     first, second = way.start(pair.target), way.start(pair.target)
     assert first is not second
-    assert first._model is second._model
+    assert first.model is second.model
 
 
 def test_left_out_layers_come_from_the_middle(pair):

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import specviz.decoding as decoding
 import specviz.drafters.model as drafting
+import specviz.request as request
 from specviz import exact
 from specviz.errors import ConfigError, PromptError
 from specviz.exact.position import place
@@ -455,14 +456,14 @@ MUTANTS = {
 @pytest.mark.parametrize("case", [SMALL, ENDING], ids=["", "with an end token"])
 @pytest.mark.parametrize("rule", MUTANTS)
 def test_a_decoder_with_a_broken_rule_has_another_law_and_the_enumeration_says_which(rule, case, monkeypatch):
-    monkeypatch.setattr(decoding, "verify", MUTANTS[rule])
+    monkeypatch.setattr(request, "verify", MUTANTS[rule])
     law, _ = case.decode()
     assert exact.sequence_total_variation(law, case.target_law) > 0.1
     assert exact.sequence_total_variation(law, case.enumerated(rule=rule)) < 1e-15
 
 
 def test_the_same_judge_with_the_right_parts_has_the_targets_law(monkeypatch):
-    monkeypatch.setattr(decoding, "verify", judging(by_ratio, residual))
+    monkeypatch.setattr(request, "verify", judging(by_ratio, residual))
     assert SMALL.decode()[0] == SMALL.target_law
 
 
@@ -484,7 +485,7 @@ def test_a_decoder_that_drafts_from_another_law_than_it_reports_is_biased(monkey
     ids=["one r for the whole round", "the final draw's uniform judges too", "laws one position off"],
 )
 def test_a_decoder_with_a_subtler_fault_is_biased_too(mutant, monkeypatch):
-    monkeypatch.setattr(decoding, "verify", mutant)
+    monkeypatch.setattr(request, "verify", mutant)
     law, _ = SMALL.decode()
     assert sum(law.values()) == 1
     assert exact.sequence_total_variation(law, SMALL.target_law) > 0.01

@@ -23,7 +23,8 @@ ALLOWED = {
     "drafters": {"records", "sampling", "laws", "models", "drafters"},
     "recording": {"records", "sampling", "models"},
     "prompts": {"records", "models"},
-    "decoding": {"records", "sampling", "laws", "drafters", "models", "prompts", "recording"},
+    "request": {"records", "sampling", "laws", "drafters", "models", "prompts", "recording"},
+    "decoding": {"records", "models", "prompts", "request"},
     "exact": {"records", "sampling", "laws", "theory", "models", "exact"},
     "simulation": {"records", "sampling", "theory", "exact", "simulation"},
     # a round of given numbers, recorded as any

@@ -115,7 +115,7 @@ def test_trap20_broken_rules_fail_the_same_test(remembered, monkeypatch, broken)
         verdict = exact(p, q, drafts, r, u)
         return verdict._replace(token=sampling.draw(np.asarray(p)[verdict.n_accepted], u))
 
-    monkeypatch.setattr("specviz.decoding.verify", verify)
+    monkeypatch.setattr("specviz.request.verify", verify)
     assert chi_square(remembered, second_tokens(remembered, N_RUNS)) < 1e-6
 
 

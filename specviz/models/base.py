@@ -13,7 +13,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -56,7 +56,10 @@ class Reader(ABC):
 
     def logits(self, tokens: Sequence[int], n: int) -> npt.NDArray[np.floating[Any]]:
         """The logits after each of the last n tokens, [n, V]. 1 <= n <= len(tokens)."""
-        tokens = list(tokens)
+        return read([Ask(self, tokens, n)])[0]
+
+    def _begin(self, tokens: list[int], n: int) -> list[int]:
+        """Keep the longest common prefix; what is left to feed."""
         if self._failed:
             raise ModelError("this reader failed before, and its cache is torn. Open another one.")
         held = self._held
@@ -65,12 +68,15 @@ class Reader(ABC):
         dropped = len(held) - reused
         if dropped and self.can_drop:
             self._drop(dropped)
-        answer = self._feed(tokens[reused:], n)
-        self._failed = False
-        self._held = tokens
         done = self.work
+        self._held = tokens
         self.work = CacheWork(done.reused + reused, done.fed + len(tokens) - reused, done.dropped + dropped)
-        return answer
+        return tokens[reused:]
+
+    @classmethod
+    def _feed_all(cls, fed: Sequence[tuple[Any, list[int], int]]) -> list[npt.NDArray[np.floating[Any]]]:
+        """`_feed` for several readers of one model; those that can do it in one pass."""
+        return [reader._feed(tokens, n) for reader, tokens, n in fed]
 
     @abstractmethod
     def _feed(self, tokens: list[int], n: int) -> npt.NDArray[np.floating[Any]]:
@@ -79,6 +85,23 @@ class Reader(ABC):
     @abstractmethod
     def _drop(self, n: int) -> None:
         """Take the last n tokens out of the cache."""
+
+
+class Ask(NamedTuple):
+    """One reader, a text, and for how many of its last tokens the logits are asked."""
+
+    reader: Reader
+    tokens: Sequence[int]
+    n: int
+
+
+def read(asks: Sequence[Ask]) -> list[npt.NDArray[np.floating[Any]]]:
+    """What each reader answers, each [n, V]. All are of one model, which reads them in one pass if it can."""
+    fed = [(ask.reader, ask.reader._begin(list(ask.tokens), ask.n), ask.n) for ask in asks]
+    answers = type(asks[0].reader)._feed_all(fed)
+    for ask in asks:
+        ask.reader._failed = False
+    return answers
 
 
 _NO_PAIR = (
