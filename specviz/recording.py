@@ -165,8 +165,7 @@ class Recorder:
     def _candidates(
         self, tokens: npt.NDArray[np.intp], p: Floats, q: Floats, left: Floats, chosen: int
     ) -> tuple[Candidate, ...]:
-        tokens = np.unique(tokens)
-        rows = zip(tokens.tolist(), p[tokens].tolist(), q[tokens].tolist(), left[tokens].tolist(), strict=True)
+        rows = set(zip(tokens.tolist(), p[tokens].tolist(), q[tokens].tolist(), left[tokens].tolist(), strict=True))
         possible = [row for row in rows if row[1] > 0 or row[2] > 0 or row[0] == chosen]
         possible.sort(key=lambda row: (-row[1], -row[2], row[0]))
         return tuple(Candidate(token, self._label(token), *probs) for token, *probs in possible)
@@ -177,9 +176,8 @@ class Recorder:
 
 def _top(probs: Floats) -> npt.NDArray[np.intp]:
     """Ids of the most probable tokens, in no order: of one-hot laws the one. [n, V] -> [n, at most SHOWN]"""
-    best = probs.argmax(axis=-1, keepdims=True)
-    if (np.take_along_axis(probs, best, axis=-1) == 1).all():
-        return best
+    if (probs.max(axis=-1) == 1).all():
+        return probs.argmax(axis=-1, keepdims=True)
     if probs.shape[-1] <= SHOWN:
         return np.broadcast_to(np.arange(probs.shape[-1]), probs.shape)
     return np.argpartition(probs, -SHOWN, axis=-1)[:, -SHOWN:]

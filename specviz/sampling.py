@@ -34,15 +34,17 @@ def warp(logits: npt.ArrayLike, sampling: Sampling) -> Floats:
     Raises LogitsError on NaN, on +inf, and where no token has a finite logit.
     """
     values = np.asarray(logits)
-    top = values.argmax(axis=-1, keepdims=True)
-    best = np.take_along_axis(values, top, axis=-1)  # NaN and +inf both show in the maximum
+    best = values.max(axis=-1, keepdims=True)  # NaN and +inf both show in it
     if not np.isfinite(best).all():
         raise LogitsError(_not_a_law(best))
     if sampling.greedy:
+        top = values.argmax(axis=-1, keepdims=True)
         return (np.arange(values.shape[-1]) == top).astype(np.float64)
-    values, best = values.astype(np.float64), best.astype(np.float64)
+    probs = np.subtract(values, best, dtype=np.float64)
     with np.errstate(over="ignore"):  # a temperature near 0 sends far logits to -inf, which is their right place
-        probs = _normalised(np.exp((values - best) / sampling.temperature))
+        probs /= sampling.temperature
+    np.exp(probs, out=probs)
+    probs /= probs.sum(axis=-1, keepdims=True)
     if sampling.top_k is not None and sampling.top_k < values.shape[-1]:
         probs = _normalised(np.where(_best(values, sampling.top_k), probs, 0.0))
     if sampling.top_p is not None and sampling.top_p < 1:
@@ -72,6 +74,8 @@ def residual(target_probs: Floats, draft_probs: Floats) -> Floats:
     """
     left = np.maximum(target_probs - draft_probs, 0.0)
     mass = left.sum(axis=-1, keepdims=True)
+    if (mass > 0).all():
+        return left / mass
     return np.where(mass > 0, left / np.where(mass > 0, mass, 1.0), target_probs)
 
 
@@ -148,7 +152,8 @@ def _nucleus(probs: Floats, values: Floats, top_p: float) -> npt.NDArray[np.bool
 
 
 def _are_laws(probs: Floats) -> bool:
-    return bool((np.abs(probs.sum(axis=-1) - 1.0) < 1e-6).all() and (probs >= 0).all())  # False for NaN
+    sums = probs.sum(axis=-1)
+    return bool((np.abs(sums - 1.0) < 1e-6).all() and probs.min(initial=0.0) >= 0)  # False for NaN
 
 
 def _not_a_law(best: Floats) -> str:

@@ -103,8 +103,7 @@ class LeanLlama:
         self.norm: Tensor = body.norm.weight
         self.head = _product(model.lm_head)
         self._rotary = body.rotary_emb
-        self._rotation = self._rotate_to(config.max_position_embeddings)
-        self._unturned = torch.ones(1, 1, self.size), torch.zeros(1, 1, self.size)
+        self._rotation = self._rotate_to(512)
         self.layers = [
             _Layer(
                 layer.input_layernorm.weight,
@@ -125,18 +124,25 @@ class LeanLlama:
         return twin
 
     def _rotate_to(self, length: int) -> tuple[Tensor, Tensor]:
-        """Cosine and sine of every position below the length, each [length, 1, head size]; the first half of the sines
-        with a minus, since x turns into x cos + (x with its halves swapped) sin."""
-        cos, sin = self._rotary(self.embedding, torch.arange(length)[None])  # [1, length, head size]
+        """Cosine and sine of every position below the length, for every head: [length, heads + 2 kv heads, head size].
+
+        x turns into x cos + (x with its halves swapped) sin, so the first half of the sines has a minus. The values are
+        turned by nothing.
+        """
+        cos, sin = (table[0, :, None] for table in self._rotary(self.embedding, torch.arange(length)[None]))
         sin[..., : self.size // 2] *= -1
-        return cos[0, :, None], sin[0, :, None]
+        turned, values = (-1, self.heads + self.kv_heads, -1), (length, self.kv_heads, self.size)
+        return (
+            torch.cat((cos.expand(turned), torch.ones(values)), dim=1),
+            torch.cat((sin.expand(turned), torch.zeros(values)), dim=1),
+        )
 
     def __call__(self, *rows: Row) -> Tensor:
         """Append each row's tokens to its cache; the logits that were asked for, row after row, [sum of keep, V]."""
         places = list(self._places(rows))
         tokens = torch.tensor([token for row in rows for token in row.tokens])
         n, half = len(tokens), self.size // 2
-        cos, sin = self._rotations(rows)  # [n, heads + 2 kv heads, head size]
+        cos, sin = self._rotations(rows)
         x = F.embedding(tokens, self.embedding)  # [n, hidden]
         for i, layer in enumerate(self.layers):
             qkv = layer.qkv(self._normed(x, layer.norm)).view(n, -1, self.size)
@@ -151,7 +157,7 @@ class LeanLlama:
         for row in rows:
             row.cache.length += len(row.tokens)
         kept = [x[place.end - row.keep : place.end] for row, place in zip(rows, places, strict=True)]
-        return self.head(self._normed(torch.cat(kept), self.norm))
+        return self.head(self._normed(kept[0] if len(kept) == 1 else torch.cat(kept), self.norm))
 
     def _normed(self, x: Tensor, weight: Tensor) -> Tensor:
         """RMS norm, [n, hidden] -> [n, hidden]. Its root by one reduction: F.rms_norm takes half as long again."""
@@ -169,16 +175,13 @@ class LeanLlama:
             at += n
 
     def _rotations(self, rows: Sequence[Row]) -> list[Tensor]:
-        """Cosine and sine for every head of every token; those of the values turn nothing."""
+        """Cosine and sine of every token of all rows, each [n, heads + 2 kv heads, head size]."""
         spans = [(row.cache.length, row.cache.length + len(row.tokens)) for row in rows]
         longest = max(end for _start, end in spans)
-        if longest > len(self._rotation[0]):  # beyond the declared context, as transformers goes too
+        if longest > len(self._rotation[0]):
             self._rotation = self._rotate_to(2 * longest)
-        tables = [torch.cat([table[start:end] for start, end in spans]) for table in self._rotation]
-        return [
-            torch.cat([table.expand(-1, self.heads + self.kv_heads, -1), same.expand(len(table), self.kv_heads, -1)], 1)
-            for table, same in zip(tables, self._unturned, strict=True)
-        ]
+        parts = [[table[start:end] for start, end in spans] for table in self._rotation]
+        return [part[0] if len(rows) == 1 else torch.cat(part) for part in parts]
 
     def _attend(self, layer: int, place: _Place, qkv: Tensor) -> Tensor:
         """One row's attention, after its keys and values went into its cache. [n, heads * head size]"""
