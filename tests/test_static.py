@@ -10,6 +10,7 @@ from torch.utils import _pytree
 from torch.utils._python_dispatch import TorchDispatchMode
 
 import specviz as sv
+from benchmarks import gpu
 from specviz.models.hf import HFModel
 from specviz.models.static import FEW, LEAST_ROOM, StaticCache, StaticPasses
 from tests.families.table import FAMILIES, SIZE, built, vocabulary
@@ -295,3 +296,24 @@ def test_trap13_requests_in_several_threads_do_not_disturb_each_other():
     for thread in threads:
         thread.join()
     assert traces == alone_
+
+
+def test_the_benchmark_measures_a_round_beside_its_bare_passes_and_says_that_a_cpu_is_no_gpu(capsys):
+    gpu.main(["--small", "--draft-length", "2", "--tokens", "16", "--repeats", "1", "--vocabulary", "64"])
+    machine, warning, pair, _head, *lines = capsys.readouterr().out.splitlines()
+    assert (machine.split(",")[0], pair.split("; ")[1]) == ("CPU", "K = 2, 1 repetitions")
+    assert "CUDA has not been measured" in warning
+    told = [line.rsplit(maxsplit=3) for line in lines]
+    names, ms = [name.strip() for name, *_ in told], [float(median) for _, median, *_ in told]
+    assert names[1:] == [
+        "draft: 2 passes, ids in and logits out",
+        "verify: one pass, ids in and logits out",
+        "host: warps, draws, judgement, record",
+        "bare draft passes, 2",
+        "bare target pass, one of 2 + 1 tokens",
+        "efficiency: bare / round",
+    ]
+    round_, draft, verify, host, bare_draft, bare_target, efficiency = ms
+    assert min(ms) > 0
+    assert round_ == pytest.approx(draft + verify + host, abs=2e-3)  # as printed
+    assert efficiency == pytest.approx((bare_draft + bare_target) / round_, abs=2e-3)
