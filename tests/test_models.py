@@ -49,6 +49,25 @@ def build(config, seed: int = 0, vocabulary=None, scale: float = 6.0) -> HFModel
     return HFModel(model, vocabulary)
 
 
+@pytest.mark.parametrize("halves", [True, False], ids=["float16 numbers", "others"])
+def test_the_lean_pass_packs_weights_that_are_float16_numbers_and_rounds_none(pair, halves):
+    torch.manual_seed(0)
+    model = AutoModelForCausalLM.from_config(CONFIGS["llama"]).eval()
+    with torch.no_grad():
+        for p in model.parameters():
+            p.copy_((p * 6).half().float() if halves else p * 6)
+    ours = HFModel(model, pair.tokenizer)
+    packed = ours.lean.head.func.__name__ == "_times_packed"
+    assert packed == (halves and "fbgemm" in torch.backends.quantized.supported_engines)
+    tokens = np.random.default_rng(0).integers(1, SIZE, 60).tolist()
+    with torch.no_grad():
+        want = model(torch.tensor([tokens])).logits[0].numpy()
+    reader, end = ours.open(), 0
+    for n in (5, 1, 2, 3, 4, 8, 9, 17, 1):
+        end += n
+        assert np.abs(reader.logits(tokens[:end], n) - want[end - n : end]).max() < 2e-5 * np.abs(want).max()
+
+
 @pytest.mark.parametrize("kv_heads", [1, 2, 4])
 def test_the_lean_pass_gives_transformers_logits_from_the_first_token_to_beyond_the_context(pair, kv_heads):
     config = LlamaConfig(**{**SMALL, "num_attention_heads": 4}, **{**HEADS, "num_key_value_heads": kv_heads})
@@ -62,12 +81,16 @@ def test_the_lean_pass_gives_transformers_logits_from_the_first_token_to_beyond_
 
 
 def test_a_lean_pass_that_differs_is_not_taken(pair, monkeypatch):
-    def wrong(self, tokens, cache, keep, right=LeanLlama.__call__):
-        return right(self, tokens, cache, keep) + torch.arange(SIZE) / SIZE
+    passes = []
+
+    def wrong(self, *rows, right=LeanLlama.__call__):
+        passes.append(rows)
+        return right(self, *rows) + torch.arange(SIZE) / SIZE
 
     monkeypatch.setattr(LeanLlama, "__call__", wrong)
     model = build(CONFIGS["llama"], vocabulary=pair.tokenizer)
     assert (model.lean, model.can_drop, model.takes_positions) == (None, True, True)
+    assert passes
 
 
 @pytest.mark.parametrize("off_by", [-1, 1])
