@@ -196,6 +196,15 @@ def test_trap20_a_fixed_cache_cropped_one_too_many_or_too_few_is_not_taken(monke
     assert (model.static, model.can_drop) == (None, True)
 
 
+def test_where_its_memory_does_not_fit_another_way_is_taken(monkeypatch):
+    def full(*_):
+        raise torch.OutOfMemoryError
+
+    monkeypatch.setattr(StaticPasses, "borrow", full)
+    model = statically("Qwen3")
+    assert (model.static, model.can_drop) == (None, True)
+
+
 def test_a_graph_that_does_not_see_its_new_inputs_is_not_taken(monkeypatch, device):
     short = StaticPasses._short
 
@@ -236,6 +245,16 @@ def test_the_next_request_finds_the_memory_and_the_graphs_of_the_one_before(devi
     request()
     assert len(device.graphs) == n_graphs
     assert list(model.static._free.values()) == [memory]
+
+
+def test_the_memory_of_a_very_long_text_is_not_kept(monkeypatch):
+    monkeypatch.setattr("specviz.models.static.MOST_KEPT", LEAST_ROOM)
+    model = statically("Llama")
+    reader = model.open()
+    reader.logits(random_text(20), 1)
+    reader.logits(random_text(LEAST_ROOM + 20), 1)
+    del reader
+    assert list(model.static._free) == [LEAST_ROOM]
 
 
 def test_trap13_two_requests_at_a_time_have_two_memories_and_one_of_them_is_kept():

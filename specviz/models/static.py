@@ -30,9 +30,12 @@ from transformers.cache_utils import StaticLayer
 
 FEW = 16  # tokens: the longest pass that is captured; a longer one, such as the prompt, keeps a GPU busy by itself
 LEAST_ROOM = 256  # places of the smallest cache
+MOST_KEPT = 4096  # places of the largest that waits for the next request; 2 GiB for a Llama of 7 billion
 WARM_UPS = 3  # passes before a capture, as in the example of PyTorch's notes
 MASKS = {"sdpa", "eager"}  # the kinds of attention that are given a mask over the whole cache
-_CAPTURE = Lock()  # PyTorch allows one capture at a time in a process
+# Held while work is launched, not while it runs: PyTorch allows one capture at a time in a process, and a replay that
+# another thread launches beside a warm-up would share its scratch memory.
+_LAUNCH = Lock()
 
 
 class StaticPasses:
@@ -59,7 +62,7 @@ class StaticPasses:
         self._n_layers: int = model.config.get_text_config(decoder=True).num_hidden_layers
         self._captures = self._device.type == "cuda"
         self._side: Any = None  # the stream of all captures
-        self._free: dict[int, _Memory] = {}  # by size, one of each: together less than twice the largest
+        self._free: dict[int, _Memory] = {}  # by size, one of each
 
     def open(self) -> StaticCache:
         """One request's empty cache."""
@@ -71,14 +74,15 @@ class StaticPasses:
         They may lie in a graph's memory: take a copy before the cache's next pass.
         """
         start, n = cache.length, len(tokens)
-        memory = cache.room(n)
         told = torch.tensor([tokens, range(start, start + n)])  # ids and places, [2, n]
-        if start and n <= FEW:
-            if n not in memory.short:
-                memory.short[n] = _Short(n, self._device)
-            logits = self._short(memory, memory.short[n], told)
-        else:  # an empty cache is read without a mask, by other kernels than those that a graph would need
-            logits = self._bare(memory, told.to(self._device), keep)
+        with _LAUNCH:
+            memory = cache.room(n)
+            if start and n <= FEW:
+                if n not in memory.short:
+                    memory.short[n] = _Short(n, self._device)
+                logits = self._short(memory, memory.short[n], told)
+            else:  # an empty cache is read without a mask, by other kernels than those that a graph would need
+                logits = self._bare(memory, told.to(self._device), keep)
         cache.length += n
         return logits[-keep:]
 
@@ -105,7 +109,8 @@ class StaticPasses:
         return memory
 
     def give_back(self, memory: _Memory) -> None:
-        self._free[memory.size] = memory
+        if memory.size <= MOST_KEPT:
+            self._free[memory.size] = memory
 
     def _bare(self, memory: _Memory, inputs: Tensor, keep: int) -> Tensor:
         """One pass, on the device from end to end. inputs: ids and places, [2, n]. [at least keep, rows]"""
@@ -130,7 +135,7 @@ class StaticPasses:
         A capture runs nothing, and a warm-up writes what the replay writes again. The graphs over one memory share the
         rest of theirs, as the notes allow where no two run at a time and results are read before the next replay.
         """
-        with _CAPTURE, torch.cuda.device(self._device):
+        with torch.cuda.device(self._device):
             self._side = self._side or torch.cuda.Stream()  # type: ignore[no-untyped-call]
             memory.pool = memory.pool or torch.cuda.graph_pool_handle()
             own, graph = torch.cuda.current_stream(), torch.cuda.CUDAGraph()
@@ -138,7 +143,7 @@ class StaticPasses:
             with torch.cuda.stream(self._side):  # around the capture too, which leaves its stream behind if it fails
                 for _ in range(WARM_UPS):
                     bare()
-                # "thread_local": what the threads of other requests do meanwhile is no error.
+                # "thread_local": what other threads do meanwhile, such as waiting for their logits, is no error.
                 with torch.cuda.graph(graph, pool=memory.pool, stream=self._side, capture_error_mode="thread_local"):
                     logits = bare()
             own.wait_stream(self._side)
