@@ -1,194 +1,135 @@
-"""Our decoder beside transformers' on the bundled pair, as ratios of alternating runs. `make bench` prints the table.
+"""The decoder beside its peers, what the formula predicts, and the app's race. Part of `make bench`.
 
-Same pair, same prompts, same K, greedy, same threads. Each repetition runs every contestant once; a ratio is taken
-within a repetition, so that a slow minute of the machine slows both sides of it.
+Same pair, prompts, threads and K; every text has exactly as many tokens, since no end token ends one. A repetition runs
+every contestant once, and a ratio is taken within it, so that a slow minute of the machine slows both sides. Peers:
+transformers' generate, plain and assisted, at its defaults and at our K (constant schedule, confidence threshold 0);
+flashspec (PyPI), at its defaults and at our K, where it is installed; our own loop without a draft.
 """
 
 from __future__ import annotations
 
-import argparse
-import platform
 import statistics
-import time
+import sys
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
 
 import torch
-from transformers import DynamicCache, GenerationConfig, PreTrainedModel
+import transformers
 
 import specviz as sv
-from specviz.models.hf import HFModel
-from specviz.recording import Recorder
+from benchmarks.contestants import PLAIN, Case, Contest, Peer, Ran, peers
+from benchmarks.timing import TEXTS, in_turns, machine, options, positive, ratios, spread, table, whole_rounds
 
-PROMPTS = (
-    "It is a truth universally acknowledged",
-    "def __init__(self, name, value):\n        self.name = name",
-)
-GREEDY = sv.Sampling(temperature=0)
+APP_TEMPERATURE = 0.6  # what the Watch page begins with
+RACED = range(1, 9)
+WARM = 16  # tokens
 
 
-class Contest:
-    """The contestants on one pair. Each returns seconds for all prompts; `ours` also keeps its traces."""
-
-    def __init__(self, draft_length: int, n_tokens: int) -> None:
-        self.pair = sv.load_pair()
-        self.draft_length, self.n_tokens = draft_length, n_tokens
-        assert isinstance(self.pair.target, HFModel)
-        assert isinstance(self.pair.draft, HFModel)
-        self.target: PreTrainedModel = self.pair.target.model
-        self.draft: PreTrainedModel = self.pair.draft.model
-        self.traces: list[sv.Trace] = []
-        self._settings = GenerationConfig(
-            do_sample=False, max_new_tokens=n_tokens, eos_token_id=0, bos_token_id=0, pad_token_id=0
-        )
-
-    def ours(self) -> float:
-        start = time.perf_counter()
-        self.traces = [
-            sv.speculate(
-                self.pair, p, draft_length=self.draft_length, max_new_tokens=self.n_tokens, sampling=GREEDY, seed=0
-            )
-            for p in PROMPTS
-        ]
-        return time.perf_counter() - start
-
-    def ours_plain(self) -> float:
-        start = time.perf_counter()
-        for p in PROMPTS:
-            sv.autoregress(self.pair, p, max_new_tokens=self.n_tokens, sampling=GREEDY, seed=0)
-        return time.perf_counter() - start
-
-    def transformers_assisted(self) -> float:
-        config = self.draft.generation_config
-        config.num_assistant_tokens = self.draft_length
-        config.num_assistant_tokens_schedule = "constant"
-        config.assistant_confidence_threshold = 0.0
-        return self._generate(assistant_model=self.draft)
-
-    def transformers_plain(self) -> float:
-        return self._generate()
-
-    def _generate(self, **options: object) -> float:
-        assert self.pair.tokenizer is not None
-        seconds = 0.0
-        for p in PROMPTS:
-            ids = torch.tensor([self.pair.tokenizer.encode(p)])
-            mask = torch.ones_like(ids)
-            start = time.perf_counter()
-            out = self.target.generate(ids, attention_mask=mask, generation_config=self._settings, **options)
-            seconds += time.perf_counter() - start
-            same = tuple(out[0, ids.shape[1] :].tolist())
-            want = next((t.tokens for t in self.traces if t.prompt == p), same)
-            assert same == want, "transformers' greedy text differs from ours"
-        return seconds
-
-    def bare_round(self) -> float:
-        """Median over contexts of K one-token draft passes and one (K + 1)-token target pass, caches in place."""
-        seconds = []
-        for trace in self.traces:
-            tokens = [*trace.prompt_tokens, *trace.tokens]
-            starts = [r.start for r in trace.rounds[1:] if len(r.nodes) == self.draft_length]
-            caches = [DynamicCache(), DynamicCache()]
-            filled = 0
-            for start in starts:
-                for model, cache in zip((self.draft, self.target), caches, strict=True):
-                    _forward(model, cache, tokens[filled : start - 1], filled)
-                filled = start - 1
-                window = (tokens[filled : filled + self.draft_length + 1] + [1] * self.draft_length)[
-                    : self.draft_length + 1
-                ]
-                steps = [_inputs([token], filled + i) for i, token in enumerate(window[:-1])]
-                verify = _inputs(window, filled)
-                begin = time.perf_counter()
-                with torch.inference_mode():
-                    for step in steps:
-                        self.draft(cache=caches[0], use_cache=True, **step)
-                    self.target(cache=caches[1], use_cache=True, **verify)
-                seconds.append(time.perf_counter() - begin)
-                caches[0].crop(-self.draft_length)
-                caches[1].crop(-(self.draft_length + 1))
-        return statistics.median(seconds)
-
-    def our_round(self) -> float:
-        """Median seconds of our rounds that drafted all K, recording included, in the last `ours`."""
-        return statistics.median(
-            r.round_s for t in self.traces for r in t.rounds[1:] if len(r.nodes) == self.draft_length
-        )
-
-    def recording_share(self) -> float:
-        """Share of a run's time that goes into recording, measured by a clock around the recorder."""
-        record, spent = Recorder.record, 0.0
-
-        def timed(self: Recorder, **facts: object) -> object:
-            nonlocal spent
-            start = time.perf_counter()
-            outcome = record(self, **facts)  # type: ignore[arg-type]
-            spent += time.perf_counter() - start
-            return outcome
-
-        Recorder.record = timed  # type: ignore[method-assign,assignment]
-        try:
-            total = self.ours()
-        finally:
-            Recorder.record = record  # type: ignore[method-assign]
-        return spent / total
+Contestants = dict[tuple[str, int], Callable[[int], Ran]]  # by name and K
+Runs = dict[tuple[str, int], list[Ran]]  # a run for each repetition
 
 
-def _inputs(tokens: list[int], start: int) -> dict[str, torch.Tensor]:
-    return {
-        "input_ids": torch.tensor([tokens]),
-        "position_ids": torch.arange(start, start + len(tokens))[None],
-    }
+def predicted(trace: sv.Trace, plain: sv.Trace) -> float:
+    """The speed-up of the formula over the measured pieces: E[N] T_plain / (K T_q + T_verify).
+
+    E[N]: tokens of a mean round. The times are of mean rounds too, with what the host does in a pass. NaN where no
+    round drafted all K.
+    """
+    rounds = whole_rounds(trace)
+    if not rounds:
+        return float("nan")
+    emitted = statistics.fmean(len(r.emitted) for r in rounds)
+    plain_s = statistics.fmean(r.round_s for r in plain.rounds[1:] or plain.rounds)
+    return emitted * plain_s / statistics.fmean(r.draft_s + r.verify_s for r in rounds)
 
 
-@torch.inference_mode()
-def _forward(model: PreTrainedModel, cache: DynamicCache, tokens: list[int], start: int) -> None:
-    if tokens:
-        model(cache=cache, use_cache=True, **_inputs(tokens, start))
+def case_runs(contest: Contest, case: Case, lengths: Sequence[int], repeats: int, against: Sequence[Peer]) -> Runs:
+    """All of a case, warm and in turns: ours at each K, and each peer, at each K where that changes it."""
+
+    def contestants(case: Case) -> Contestants:
+        asked: Contestants = {("ours", k): partial(contest.ours, case, k) for k in lengths}
+        for peer in against:
+            asked |= {(peer.name, k): partial(peer.run, contest, case, k) for k in (lengths if peer.at_k else [0])}
+        return asked
+
+    in_turns(contestants(replace(case, n_tokens=min(WARM, case.n_tokens))), 1)
+    return in_turns(contestants(case), repeats)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("-k", "--draft-length", type=int, default=4)
-    parser.add_argument("--tokens", type=int, default=128)
-    parser.add_argument("--repeats", type=int, default=9)
-    parser.add_argument("--threads", type=int, default=torch.get_num_threads())
-    options = parser.parse_args()
-    torch.set_num_threads(options.threads)
-    contest = Contest(options.draft_length, options.tokens)
-    contest.ours()
-    contest.transformers_assisted()
-
-    ratios: dict[str, list[float]] = {}
-
-    def note(name: str, value: float) -> None:
-        ratios.setdefault(name, []).append(value)
-
-    for _ in range(options.repeats):
-        ours = contest.ours()
-        round_s = contest.our_round()
-        note("round / bare transformers forwards", round_s / contest.bare_round())
-        note("speed / transformers assisted, same K", contest.transformers_assisted() / ours)
-        note("speed / transformers plain", contest.transformers_plain() / ours)
-        note("speed / our plain", contest.ours_plain() / ours)
-        note("recording share of the run", contest.recording_share())
-
-    n = sum(len(t.tokens) for t in contest.traces)
-    print(
-        f"bundled pair, greedy, K = {options.draft_length}, {len(PROMPTS)} prompts x {options.tokens} tokens ({n}), "
-        f"{options.threads} threads, {options.repeats} alternating repetitions"
-    )
-    print(f"torch {torch.__version__}, Python {platform.python_version()}, {_processor()}")
-    print(f"{'ratio':<40}{'median':>9}{'lowest':>9}{'highest':>9}")
-    for name, values in ratios.items():
-        print(f"{name:<40}{statistics.median(values):>9.3f}{min(values):>9.3f}{max(values):>9.3f}")
+def unlike(runs: Runs, case: Case) -> list[str]:
+    """Contestants with a text that is none: too short or too long, or, where nothing is random, not ours."""
+    first = runs["ours", min(k for name, k in runs if name == "ours")]
+    return [
+        f"{name} (K = {k}, {case.text}, {case.law})"
+        for (name, k), ran in runs.items()
+        if any(len(r.tokens) != case.n_tokens for r in ran)
+        or (case.temperature == 0 and [r.tokens for r in ran] != [r.tokens for r in first])
+    ]
 
 
-def _processor() -> str:
-    try:
-        with open("/proc/cpuinfo", encoding="utf-8") as lines:  # noqa: PTH123
-            return next(line.split(":", 1)[1].strip() for line in lines if line.startswith("model name"))
-    except (OSError, StopIteration):
-        return platform.processor() or platform.machine()
+def speeds(runs: Runs, k: int, against: Sequence[Peer]) -> list[str]:
+    """Ours at this K over each peer, a cell each: above 1, ours is faster."""
+    ours = [r.seconds for r in runs["ours", k]]
+    return [
+        f"{spread(ratios([r.seconds for r in runs[peer.name, k if peer.at_k else 0]], ours)):.2f}" for peer in against
+    ]
+
+
+def formula(runs: Runs, k: int) -> list[str]:
+    """Measured speed-up over our plain loop, the formula's, and the one over the other, a cell each."""
+    traces = [(ours.trace, plain.trace) for ours, plain in zip(runs["ours", k], runs[PLAIN, 0], strict=True)]
+    told = [predicted(ours, plain) for ours, plain in traces if ours and plain]
+    measured = ratios([r.seconds for r in runs[PLAIN, 0]], [r.seconds for r in runs["ours", k]])
+    return [f"{spread(values):.2f}" for values in (measured, told, ratios(measured, told))]
+
+
+def race(contest: Contest, text: str, n_tokens: int, repeats: int) -> list[str]:
+    """The app's race at each K: tokens per second over plain's. A cell for each K, and the best."""
+    case = Case(text, APP_TEMPERATURE, n_tokens)
+    runs = case_runs(contest, case, RACED, repeats, [peer for peer in peers() if peer.name == PLAIN])
+    plain = [r.seconds for r in runs[PLAIN, 0]]
+    found = {k: spread(ratios(plain, [r.seconds for r in runs["ours", k]])) for k in RACED}
+    best = max(RACED, key=lambda k: found[k].median)
+    return [text, *(f"{found[k].median:.2f}" for k in RACED), f"K = {best}: {found[best]:.2f}"]
+
+
+def main() -> int:
+    parser = options(__doc__, repeats=5)
+    parser.add_argument("-k", "--draft-lengths", type=positive, nargs="+", default=[2, 4, 8], metavar="K")
+    parser.add_argument("--tokens", type=positive, default=128)
+    args = parser.parse_args()
+    torch.set_num_threads(args.threads)
+    warnings.simplefilter("ignore", FutureWarning)  # transformers' own, of what its peers still call
+    transformers.logging.set_verbosity_error()
+    contest, against = Contest(), peers()
+    print(f"bundled pair, {args.tokens} tokens, {args.repeats} repetitions in turns; {machine()}")
+    if not any(peer.name.startswith("flashspec") for peer in against):
+        print("flashspec is not installed (requirements-dev.txt has it), so it is left out")
+
+    faster, laws, parted = [], [], []
+    for temperature in (0.0, 1.0):
+        for text in TEXTS:
+            case = Case(text, temperature, args.tokens)
+            runs = case_runs(contest, case, args.draft_lengths, args.repeats, against)
+            parted += unlike(runs, case)
+            for k in args.draft_lengths:
+                named = f"{text}, {case.law}, K = {k}"
+                faster.append([named, *speeds(runs, k, against)])
+                laws.append([named, *formula(runs, k)])
+    print("\nspeed of ours over each peer's, median (least–most)")
+    print(table(["", *(peer.name for peer in against)], faster))
+    print("\nspeed-up over our plain loop, and E[N] T_plain / (K T_q + T_verify) of its measured pieces")
+    print(table(["", "measured", "formula", "measured / formula"], laws))
+    print(f"\nthe race of the app, T = {APP_TEMPERATURE}: speed-up over our plain loop by K")
+    raced = [race(contest, text, args.tokens, args.repeats) for text in TEXTS]
+    print(table(["", *map(str, RACED), "best"], raced))
+    if parted:
+        print(f"\nnot our tokens, or not as many: {'; '.join(parted)}", file=sys.stderr)
+        return 1
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())
