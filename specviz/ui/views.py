@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from html import escape
+from typing import Any
 
 import streamlit as st
 
@@ -11,6 +12,7 @@ from specviz.figures.acceptance import acceptance_figure
 from specviz.figures.alpha import alpha_figure
 from specviz.figures.laws import law_figure
 from specviz.figures.lengths import lengths_figure
+from specviz.figures.style import Theme
 from specviz.i18n import _
 from specviz.race import race as race_of
 from specviz.records import Round, Trace
@@ -21,6 +23,7 @@ from specviz.ui.rounds import table_html
 from specviz.ui.stage import Position
 
 _PLAIN = {"displayModeBar": False}
+_CHARTS = 32  # that the server keeps drawn: some 50 kB each
 _FEW = 4  # with fewer rounds of a run under way there is little to draw yet
 
 
@@ -41,17 +44,36 @@ def follow(shown: runs.Shown, at: Position) -> None:
     with right:
         st.html(table_html(round_))
     if trace.draft_length:
-        for place, (name, figure, alt) in zip(
+        for place, (name, round, alt) in zip(
             st.columns(3),
             (
-                ("acceptance", acceptance_figure(trace, theme=theme), _("Acceptance at each place of the draft")),
-                ("lengths", lengths_figure(trace, theme=theme), _("Tokens per target pass")),
-                ("alpha", alpha_figure(trace, theme=theme, round=at.round), _("α̂ over the rounds")),
+                ("acceptance", None, _("Acceptance at each place of the draft")),
+                ("lengths", None, _("Tokens per target pass")),
+                ("alpha", at.round, _("α̂ over the rounds")),
             ),
             strict=True,
         ):
+            figure = _chart(name, (shown.id, len(trace.rounds), trace.stop_reason), theme, round, trace)
             place.plotly_chart(figure, theme=None, config=_PLAIN, key=f"{name}_chart", alt=alt)
     race(shown)
+
+
+@st.cache_resource(max_entries=_CHARTS, show_spinner=False)
+def _chart(
+    name: str,
+    of: tuple[str, int, str],  # noqa: ARG001 - the key
+    theme: Theme,
+    round: int | None,
+    _trace: Trace,
+) -> Any:
+    """A chart of a run, drawn once.
+
+    of: the run's id, rounds and end, which tell its trace, since a run only grows. round: where the viewer stands, of a
+    chart that shows it.
+    """
+    if name == "alpha":
+        return alpha_figure(_trace, theme=theme, round=round)
+    return {"acceptance": acceptance_figure, "lengths": lengths_figure}[name](_trace, theme=theme)
 
 
 def law_step(round_: Round, at: int) -> Step | None:
