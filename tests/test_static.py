@@ -71,12 +71,7 @@ class Device:
     def __init__(self) -> None:
         self.graphs: list[Graph] = []
         self.told: list[str] = []
-
-    def Stream(self):  # noqa: N802 - as in torch.cuda
-        return self
-
-    def wait_stream(self, _other) -> None:
-        self.told.append("wait")
+        self.Stream = type("Stream", (), {"wait_stream": lambda _self, _other: self.told.append("wait")})
 
     @contextmanager
     def stream(self, _stream):
@@ -86,7 +81,7 @@ class Device:
 
     @contextmanager
     def graph(self, graph, *, pool, stream, capture_error_mode):
-        assert (pool, stream, capture_error_mode) == ((0, 1), self, "thread_local")
+        assert (pool, type(stream), capture_error_mode) == ((0, 1), self.Stream, "thread_local")
         self.told.append("capture")
         with graph:
             yield
@@ -105,8 +100,8 @@ def device(monkeypatch) -> Device:
     device = Device()
     for name in ("Stream", "stream", "graph"):
         monkeypatch.setattr(torch.cuda, name, getattr(device, name))
-    monkeypatch.setattr(torch.cuda, "device", lambda _device: nullcontext())
-    monkeypatch.setattr(torch.cuda, "current_stream", lambda: device)
+    monkeypatch.setattr(torch.cuda, "device", nullcontext)
+    monkeypatch.setattr(torch.cuda, "current_stream", device.Stream)
     monkeypatch.setattr(torch.cuda, "CUDAGraph", Graph)
     monkeypatch.setattr(torch.cuda, "graph_pool_handle", lambda: (0, 1))
     begin = StaticPasses.__init__
@@ -285,7 +280,9 @@ def test_not_a_number_left_behind_does_not_reach_the_next_request():
     assert np.isnan(reader.logits([*random_text(9), 5], 1)).all()
     del reader
     after = model.open()
-    assert np.isfinite(after.logits(random_text(4), 1)).all()
+    for end in (4, 6):  # the first pass of a text sees no other places, the next ones do, through a mask
+        text = random_text(end)
+        assert distance(after.logits(text, 1), alone(model, text, 1)[-1:]) < TOLERANCE
     assert after._cache.memory is memory
 
 
