@@ -171,7 +171,7 @@ def test_trap20_the_judge_catches_broken_rules(monkeypatch, broken):
         verdict = verify(p, q, drafts, r, u)
         return verdict._replace(token=draw(p[verdict.n_accepted], u))
 
-    monkeypatch.setattr("specviz.decoding.verify", wrong)
+    monkeypatch.setattr("specviz.request.verify", wrong)
     caught = 0
     for name in ("Gemma", "Mistral", "Qwen3", "GPT-2", "BLOOM"):
         try:
