@@ -49,7 +49,7 @@ def row(pair: sv.Pair, size: int, asked: dict[str, Any], repeats: int) -> list[s
 def main() -> int:
     parser = options(__doc__, repeats=3)
     parser.add_argument("-k", "--draft-length", type=positive, default=4)
-    parser.add_argument("--tokens", type=positive, default=64)
+    parser.add_argument("--tokens", type=positive, default=48)
     parser.add_argument("--sizes", type=positive, nargs="+", default=[2, 4, 8, 16], metavar="N")
     args = parser.parse_args()
     torch.set_num_threads(args.threads)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import pickle
 import statistics
 import sys
+import time
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -32,7 +33,7 @@ OVERHEAD, FORWARD = "overhead", "forward"
 
 
 class Cost(NamedTuple):
-    """A round: tokens in its text before it, and its milliseconds."""
+    """A round: tokens in its text before it, and milliseconds of the processor, which others do not lengthen."""
 
     start: int
     forward_ms: float
@@ -57,7 +58,7 @@ def costs(pair: sv.Pair, k: int, n_tokens: int, sampling: sv.Sampling) -> list[C
     clocks = (Clock(HFReader, "_pass", FORWARD), Clock(sv.Run, "__next__", OVERHEAD))
     run = sv.stream(pair, TEXTS["prose"][0], draft_length=k, max_new_tokens=n_tokens, sampling=sampling, seed=0)
     found = []
-    with Clocks().around(*clocks) as taking:
+    with Clocks(time.thread_time).around(*clocks) as taking:
         for round_ in run:
             spent = taking.take()
             if round_.index and len(round_.nodes) == k:
@@ -122,7 +123,7 @@ def size(vocab_size: int, k: int, n_tokens: int = 24) -> Size:
 
 
 def main() -> int:
-    parser = options(__doc__, repeats=3)
+    parser = options(__doc__, repeats=2)
     parser.add_argument("-k", "--draft-length", type=positive, default=4)
     parser.add_argument("--tokens", type=positive, default=2000)
     args = parser.parse_args()
@@ -135,7 +136,7 @@ def main() -> int:
     runs = [costs(pair, args.draft_length, args.tokens, sv.Sampling(1)) for _ in range(args.repeats)]
     found = parts(sorted(cost for run in runs for cost in run), PARTS)
     rows = [[f"{c.start}", f"{c.forward_ms:.3f}", f"{c.overhead_ms:.3f}"] for c in found]
-    print(table(["tokens before the round", "its passes (ms)", "its overhead (ms)"], rows))
+    print(table(["tokens before the round", "its passes (CPU ms)", "its overhead (CPU ms)"], rows))
     first, last = found[0].overhead_ms, found[-1].overhead_ms
     slope = 1e6 * statistics.linear_regression([c.start for c in found], [c.overhead_ms for c in found]).slope
     print(f"overhead: the last tenth over the first {last / first:.3f}; by a line {slope:+.0f} µs in 1,000 tokens")

@@ -96,7 +96,7 @@ def race(contest: Contest, text: str, n_tokens: int, repeats: int) -> list[str]:
 
 
 def main() -> int:
-    parser = options(__doc__, repeats=5)
+    parser = options(__doc__, repeats=4)
     parser.add_argument("-k", "--draft-lengths", type=positive, nargs="+", default=[2, 4, 8], metavar="K")
     parser.add_argument("--tokens", type=positive, default=128)
     args = parser.parse_args()

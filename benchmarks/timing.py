@@ -106,10 +106,11 @@ def wherever(function: Callable[..., Any], part: str) -> list[Clock]:
 class Clocks:
     """Seconds by part of the work, each function's own: without those of clocked functions that it calls.
 
-    So the parts sum to the outermost function's time.
+    So the parts sum to the outermost function's time. now: the clock, by default the one on the wall.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, now: Callable[[], float] | None = None) -> None:
+        self._now = now or time.perf_counter
         self._seconds: defaultdict[str, float] = defaultdict(float)
         self._inner = [0.0]  # of each clocked function under way, the seconds of those it called
 
@@ -130,12 +131,12 @@ class Clocks:
     def _clocked(self, function: Callable[..., Any], part: str | Callable[[Any], str]) -> Callable[..., Any]:
         @wraps(function)
         def clocked(*args: Any, **options: Any) -> Any:
-            start = time.perf_counter()
+            start = self._now()
             self._inner.append(0.0)
             try:
                 return function(*args, **options)
             finally:
-                spent = time.perf_counter() - start
+                spent = self._now() - start
                 self._seconds[part if isinstance(part, str) else part(args[0])] += spent - self._inner.pop()
                 self._inner[-1] += spent
 
