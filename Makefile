@@ -1,5 +1,6 @@
 # make run    the app on the bundled pair          make test   the whole test suite
 # make check  format, lint, types, import table    make bench  the engine's timings, as ratios, in under 10 minutes
+# make bench-app  the app's own speed: first paint, Run, server time, messages, memory (needs a Chromium)
 # make smollm2  a real GGUF (93 MB are fetched), decoded without a second model and compared with plain decoding
 # make examples  the example runs decoded anew; on a machine that does nothing else, for their times
 # make lock   requirements.lock and docs/licences.md anew      make sbom   sbom.json, the parts of the default install
@@ -7,7 +8,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: run test check bench smollm2 examples lock licences sbom image-check
+.PHONY: run test check bench bench-app smollm2 examples lock licences sbom image-check
 
 run: .venv/run.stamp
 	$(BIN)/streamlit run app.py --server.address=localhost
@@ -28,6 +29,9 @@ bench: .venv/dev.stamp
 		$(BIN)/python -m benchmarks.$$part || failed=1; \
 	done; \
 	echo "== $$(($$(date +%s) - begin)) s in all"; exit $$failed
+
+bench-app: .venv/dev.stamp
+	$(BIN)/python -m benchmarks.app
 
 smollm2: .venv/dev.stamp
 	$(BIN)/python -m benchmarks.smollm2

@@ -1,19 +1,17 @@
-"""How long the server works: on a page's first visit, and from an input that moves to the page drawn anew. Prints both.
+"""How long the server works: on a page's first visit, and from an input that moves to the page drawn anew.
 
-    python -m benchmarks.pages
-
-No browser: Streamlit's own test harness runs the pages, which adds a few milliseconds of its own to each run. A first
-visit is made in a fresh process each, so that it pays for every import that Streamlit has not made already. An input
-never moves to where it was before: a page may keep what it computed. A page of parts is timed part by part.
+A part of `python -m benchmarks.app`. No browser: Streamlit's own test harness runs the pages, which adds a few
+milliseconds of its own to each run. A first visit is made in a fresh process each, so that it pays for every import
+that Streamlit has not made already. An input never moves to where it was before: a page may keep what it computed; and
+it moves once the models are there that a page loads beside its first visit. A page of parts is timed part by part.
 """
 
 from __future__ import annotations
 
-import argparse
-import os
 import statistics
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from itertools import chain, islice
@@ -114,7 +112,11 @@ def _steps(widget: Any, value: float, sign: int, most: float | None) -> Iterator
 
 
 def _open(page: str) -> AppTest:
-    return AppTest.from_file(str(ROOT / page), default_timeout=120).run()
+    at = AppTest.from_file(str(ROOT / page), default_timeout=120).run()
+    for thread in threading.enumerate():
+        if thread.name.startswith("load "):
+            thread.join()
+    return at
 
 
 def _chooser(at: AppTest, page: str) -> Any:
@@ -129,22 +131,20 @@ def _timed(at: AppTest) -> float:
     return seconds
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--repeats", type=int, default=5)
-    options = parser.parse_args()
-    print(f"{os.cpu_count()} processors, load {os.getloadavg()[0]:.1f}; milliseconds of server time, median (longest)")
-    print(f"goals: a first visit in {_ms(GOAL_FIRST_S)}, an input in {_ms(GOAL_MOVE_S)}; ! is over it")
-    print(f"{'page':<26}{'first visit':>18}{'slowest input':>18}  which")
+def lines(repeats: int) -> Iterator[str]:
+    """A table of all pages and their parts, line by line as it is measured."""
+    yield "milliseconds of server time, median (longest)"
+    yield f"goals: a first visit in {_ms(GOAL_FIRST_S)}, an input in {_ms(GOAL_MOVE_S)}; ! is over it"
+    yield f"{'page':<26}{'first visit':>18}{'slowest input':>18}  which"
     kept = []
     for page, part in [(path, part) for path in pages() for part in parts(path)]:
-        cold = first_visit(page, part, max(1, options.repeats // 2))
-        which, times = moves(page, part, options.repeats)
+        cold = first_visit(page, part, max(1, repeats // 2))
+        which, times = moves(page, part, repeats)
         name = f"{Path(page).stem}: {part}" if part else Path(page).stem
         kept.append(meets(cold, times))
         first, moved = told(cold, GOAL_FIRST_S), told(times, GOAL_MOVE_S)
-        print(f"{name:<26}{first:>18}{moved:>18}  {which}: {'meets both' if kept[-1] else 'misses'}", flush=True)
-    print(f"{sum(kept)} of {len(kept)} meet both goals")
+        yield f"{name:<26}{first:>18}{moved:>18}  {which}: {'meets both' if kept[-1] else 'misses'}"
+    yield f"{sum(kept)} of {len(kept)} meet both goals"
 
 
 def meets(cold: list[float], times: list[float]) -> bool:
@@ -162,7 +162,3 @@ def told(times: list[float], goal: float) -> str:
 
 def _ms(seconds: float) -> str:
     return f"{seconds * 1000:.0f}"
-
-
-if __name__ == "__main__":
-    main()
