@@ -113,6 +113,7 @@ class Turn:
         self.request, self._reader, self._drafter = request, reader, drafter
         self._work = drafter.work if drafter else CacheWork(), reader.work
         self._drafts: Proposal | None = None
+        self._text = request.tokens  # with the drafts
         self._began = self._drafted = time.perf_counter()
         # K cut so that neither max_new_tokens nor the context is passed: the final draw takes a place too.
         context, n_tokens = request.pair.target.context_length, len(request.tokens)
@@ -142,20 +143,21 @@ class Turn:
             self._drafts = self._drafter.propose(
                 request.tokens, self.draft_length, laws=request.laws, rng=request.rng, eos=request.pair.target.eos
             )
+        drafts = self._drafts.tokens if self._drafts else ()
+        self._text = [*request.tokens, *drafts]
         self._drafted = time.perf_counter()
 
     @property
     def ask(self) -> Ask:
-        """What the verify pass needs: the laws at the K + 1 places."""
-        drafts = self._drafts.tokens if self._drafts else ()
-        return Ask(self._reader, [*self.request.tokens, *drafts], len(drafts) + 1)
+        """What the verify pass needs: the laws at the K + 1 places. Asked for after `draft`."""
+        return Ask(self._reader, self._text, len(self._text) - len(self.request.tokens) + 1)
 
     def judge(self, logits: npt.NDArray[np.floating]) -> Round:
         """Accept from the left, draw the final token, write the round down. logits: the answer to `ask`, [K + 1, V]."""
-        request, proposal, text = self.request, self._drafts, self.ask.tokens
+        request, proposal = self.request, self._drafts
         target, drafts = request.pair.target, proposal.tokens if proposal else ()
         try:
-            logits = request.laws.logits(check_shape(logits, len(drafts) + 1, target.vocab_size), text)
+            logits = request.laws.logits(check_shape(logits, len(drafts) + 1, target.vocab_size), self._text)
             target_probs = warp(logits, request.sampling)
         except LogitsError as error:
             raise LogitsError(f"target {target.name!r} after {len(request.tokens)} tokens: {error}") from None

@@ -197,7 +197,9 @@ def check_shape(logits: npt.NDArray[np.floating[Any]], n: int, vocab_size: int) 
 
 
 def common_prefix(held: Sequence[int], tokens: Sequence[int]) -> int:
-    """How many tokens both begin with; both of one type. Quick where the second continues the first."""
-    if held == tokens[: len(held)]:
-        return len(held)
-    return next((i for i, (a, b) in enumerate(zip(held, tokens, strict=False)) if a != b), len(tokens))
+    """How many tokens both begin with; both of one type. They part near an end, if at all: it is sought from there."""
+    same = most = min(len(held), len(tokens))
+    step = 16
+    while same and held[:same] != tokens[:same]:
+        same, most, step = max(0, same - step), same, 2 * step
+    return next((i for i in range(same, most) if held[i] != tokens[i]), most)
