@@ -63,6 +63,8 @@ class Visitor:
         self._states[key] = state
 
     def press(self, key: str) -> None:
+        """A run that was asked for goes until the page says otherwise: its Stop comes after the stage."""
+        self.stoppable = self.stoppable or key == "run_button"
         self._ask(pressed=self._ids[key])
 
     def until(self, there: Callable[[], bool]) -> float:
