@@ -9,7 +9,7 @@ import time
 from collections.abc import Generator, Iterator, Sequence
 from types import TracebackType
 
-from specviz.errors import ConfigError, brief
+from specviz.errors import ConfigError, SpecvizError, brief
 from specviz.models.base import Pair, read
 from specviz.prompts import Prompt
 from specviz.records import Round, Sampling, Trace, is_whole
@@ -64,8 +64,8 @@ def speculate_many(
 
     Small Llamas on a CPU read all rows in one pass, without padding (see `models.lean`); models that take another way
     are asked one after another. A draft that is a model drafts for all at once, other ways to draft one by one.
-    seeds: one for each prompt; None takes fresh ones. Other arguments as in `speculate`.
-    Raises ConfigError, PromptError, LogitsError.
+    seeds: one for each prompt; None takes fresh ones. Other arguments as in `speculate`. What fails for one request
+    ends all of them. Raises ConfigError, PromptError, LogitsError.
     """
     if isinstance(prompts, str) or not isinstance(prompts, Sequence):
         raise ConfigError(f"prompts must be a list of prompts, got {brief(prompts)}")
@@ -76,20 +76,23 @@ def speculate_many(
     _check_drafts(draft_length)
     start = time.perf_counter()
     each: Sequence[int | None] = [None] * len(prompts) if seeds is None else seeds
-    requests = [
-        Request(pair, prompt, draft_length, max_new_tokens, sampling, seed, stop)
-        for prompt, seed in zip(prompts, each, strict=True)
-    ]
-    opened = [request.open() for request in requests]
-    while turns := [
-        Turn(request, *caches) for request, caches in zip(requests, opened, strict=True) if not request.stop_reason
-    ]:
+    requests = []
+    for i, (prompt, seed) in enumerate(zip(prompts, each, strict=True)):
+        try:
+            requests.append(Request(pair, prompt, draft_length, max_new_tokens, sampling, seed, stop))
+        except SpecvizError as error:
+            raise type(error)(f"prompt {i + 1} of {len(prompts)}: {error}") from None
+    going = [(request, *request.open()) for request in requests]  # with their caches
+    while going:
+        turns = [Turn(*one) for one in going]
         draft_all(turns)
-        answers = read([turn.ask for turn in turns])
-        for turn, logits in zip(turns, answers, strict=True):
-            turn.judge(logits)
+        for turn, logits in zip(turns, read([turn.ask for turn in turns]), strict=True):
+            turn.verify(logits)
+        for turn in turns:
+            turn.judge()
         for turn in turns:
             turn.request.total_s = time.perf_counter() - start
+        going = [one for one in going if one[0].stop_reason is None]
     return [request.trace for request in requests]
 
 
@@ -193,4 +196,5 @@ class Run(Iterator[Round]):
         while request.stop_reason is None:
             turn = Turn(request, reader, drafter)
             turn.draft()
-            yield turn.judge(read([turn.ask])[0])
+            turn.verify(read([turn.ask])[0])
+            yield turn.judge()

@@ -122,7 +122,7 @@ class Turn:
 
     def guess(self) -> Guess | None:
         """The draft to come where it is a model's, None where it comes another way or there is no room for any."""
-        if self.draft_length <= 0 or not isinstance(self._drafter, ModelDrafter):
+        if self.draft_length <= 0 or type(self._drafter) is not ModelDrafter:
             return None
         request = self.request
         return Guess(
@@ -152,23 +152,27 @@ class Turn:
         """What the verify pass needs: the laws at the K + 1 places. Asked for after `draft`."""
         return Ask(self._reader, self._text, len(self._text) - len(self.request.tokens) + 1)
 
-    def judge(self, logits: npt.NDArray[np.floating]) -> Round:
-        """Accept from the left, draw the final token, write the round down. logits: the answer to `ask`, [K + 1, V]."""
-        request, proposal = self.request, self._drafts
-        target, drafts = request.pair.target, proposal.tokens if proposal else ()
+    def verify(self, logits: npt.NDArray[np.floating]) -> None:
+        """The laws at the K + 1 places. logits: the answer to `ask`, [K + 1, V]."""
+        request, target = self.request, self.request.pair.target
         try:
-            logits = request.laws.logits(check_shape(logits, len(drafts) + 1, target.vocab_size), self._text)
-            target_probs = warp(logits, request.sampling)
+            logits = request.laws.logits(check_shape(logits, self.ask.n, target.vocab_size), self._text)
+            self._logits, self._target_probs = logits, warp(logits, request.sampling)
         except LogitsError as error:
             raise LogitsError(f"target {target.name!r} after {len(request.tokens)} tokens: {error}") from None
-        verified = time.perf_counter()
+        self._verified = time.perf_counter()
+
+    def judge(self) -> Round:
+        """Accept from the left, draw the final token, write the round down."""
+        request, proposal, target_probs = self.request, self._drafts, self._target_probs
+        target, drafts = request.pair.target, proposal.tokens if proposal else ()
         # Accept from the left; the final draw comes from the residual or, as the bonus, from the target.
         r, u = request.rng.random(len(drafts)), float(request.rng.random())
         draft_probs = proposal.probs if proposal else target_probs[:0]
         verdict = verify(target_probs, draft_probs, drafts, r, u)
         drafter_work, reader_work = self._work
         round_, request.stop_reason = request.recorder.record(
-            logits=logits if request.sampling.greedy else None,
+            logits=self._logits if request.sampling.greedy else None,
             target_probs=target_probs,
             draft_probs=draft_probs,
             drafts=drafts,
@@ -178,7 +182,7 @@ class Turn:
             u=u,
             draft_cache=self._drafter.work - drafter_work if self._drafter else CacheWork(),
             target_cache=self._reader.work - reader_work,
-            clock=(self._began, self._drafted, verified),
+            clock=(self._began, self._drafted, self._verified),
         )
         request.tokens += round_.emitted
         request.rounds.append(round_)
@@ -192,6 +196,11 @@ class Turn:
 def draft_all(turns: Sequence[Turn]) -> None:
     """Draft for all of them; where the draft is a model, each of its passes gives a token to every turn."""
     guesses = [(turn, turn.guess()) for turn in turns]
-    finish([guess for _turn, guess in guesses if guess])
+    groups: dict[int, list[Guess]] = {}
+    for _turn, guess in guesses:
+        if guess is not None:
+            groups.setdefault(id(guess.model), []).append(guess)
+    for group in groups.values():
+        finish(group)
     for turn, guess in guesses:
         turn.draft(guess)

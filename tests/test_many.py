@@ -1,10 +1,18 @@
 """Several requests at once: each is what it is alone."""
 
+import time
+
 import numpy as np
 import pytest
+import torch
+from transformers import AutoModelForCausalLM, LlamaConfig
 
 import specviz as sv
+from specviz.models.base import Ask, read
+from specviz.models.hf import HFModel
+from specviz.models.lean import LeanLlama
 from specviz.models.toy import TableModel
+from specviz.recording import Recorder
 
 PROMPTS = (
     "It is a truth universally acknowledged",
@@ -94,14 +102,106 @@ def test_models_without_the_lean_pass_are_asked_one_after_another():
     assert [facts(t) for t in traces] == [facts(t) for t in alone(pair, prompts, seeds, max_new_tokens=12)]
 
 
-def test_no_prompts_no_traces_and_bad_ones_are_told(pair):
+def test_the_times_of_a_shared_pass_do_not_depend_on_the_place_in_the_list(pair, monkeypatch):
+    """By a clock that only recording moves on."""
+    record, now = Recorder.record, [0.0]
+
+    def slow(self, **facts):
+        now[0] += 1
+        return record(self, **facts)
+
+    monkeypatch.setattr(time, "perf_counter", lambda: now[0])
+    monkeypatch.setattr(Recorder, "record", slow)
+    traces = sv.speculate_many(pair, PROMPTS, seeds=SEEDS, max_new_tokens=12)
+    assert {r.draft_s + r.verify_s for trace in traces for r in trace.rounds} == {0.0}
+    assert max(trace.total_s for trace in traces) == sum(len(trace.rounds) for trace in traces)
+
+
+def llama(pair, scale=6.0, context=1500):
+    """A random Llama whose weights are no float16 numbers."""
+    torch.manual_seed(0)
+    config = LlamaConfig(
+        vocab_size=2048,
+        hidden_size=32,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        num_key_value_heads=1,
+        intermediate_size=64,
+        max_position_embeddings=context,
+    )
+    model = AutoModelForCausalLM.from_config(config).eval()
+    with torch.no_grad():
+        for p in model.parameters():
+            p.mul_(scale if p.ndim > 1 else 1)
+    return HFModel(model, pair.tokenizer)
+
+
+def test_rows_of_any_length_are_read_as_alone_also_beyond_the_rotations_at_hand(pair):
+    model, rng = llama(pair), np.random.default_rng(0)
+    texts = [rng.integers(1, 2048, n).tolist() for n in (3, 40, 700, 1)]
+    readers = [model.open() for _ in texts]
+    together = read([Ask(reader, text, min(3, len(text))) for reader, text in zip(readers, texts, strict=True)])
+    for text, got in zip(texts, together, strict=True):
+        with torch.no_grad():
+            want = model.model(torch.tensor([text])).logits[0, -len(got) :].numpy()
+        assert np.abs(got - want).max() < 1e-4 * np.abs(want).max()
+
+
+def test_a_table_of_rotations_that_another_thread_replaces_changes_nothing(pair, monkeypatch):
+    model, text = llama(pair), list(range(1, 800))
+    with torch.no_grad():
+        want = model.model(torch.tensor([text])).logits[0, -1].numpy()
+    grow = LeanLlama._rotate_to
+
+    def grow_and_be_overtaken(self, length):
+        grown = grow(self, length)
+        self._rotation = grow(self, 8)
+        return grown
+
+    monkeypatch.setattr(LeanLlama, "_rotate_to", grow_and_be_overtaken)
+    assert np.abs(model.open().logits(text, 1)[0] - want).max() < 1e-4 * np.abs(want).max()
+
+
+def test_a_pass_that_fails_leaves_no_reader_in_use_and_a_torn_one_touches_no_other(pair, monkeypatch):
+    model = llama(pair)
+    readers = [model.open() for _ in range(3)]
+    asks = [Ask(reader, [5, 6, 7], 1) for reader in readers]
+    with monkeypatch.context() as patched:
+        patched.setattr(LeanLlama, "_attend", lambda *_: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            read(asks)
+    for reader in readers:
+        with pytest.raises(sv.ModelError, match="failed before"):
+            reader.logits([5], 1)
+    fresh = model.open()
+    with pytest.raises(sv.ModelError, match="failed before"):
+        read([Ask(fresh, [5, 6, 7], 1), asks[0]])
+    assert np.isfinite(fresh.logits([5, 6, 7], 1)).all()
+
+
+def test_a_token_without_a_row_ends_a_shared_pass_in_a_sentence(pair):
+    readers = [llama(pair).open()]
+    readers.append(readers[0]._of.open())
+    readers[0]._of.n_rows = 100
+    with pytest.raises(sv.PromptError, match="no row for token 200"):
+        read([Ask(readers[0], [5, 6], 1), Ask(readers[1], [5, 200], 1)])
+
+
+@pytest.mark.parametrize(
+    ("prompts", "options", "told"),
+    [
+        ("It was", {}, "prompts must be a list of prompts"),
+        (["It was"], {"seeds": [1, 2]}, "seeds must be a list of 1 whole numbers"),
+        (["It was"], {"seeds": 1}, "seeds must be a list of 1 whole numbers"),
+        (["It was"], {"draft_length": 0}, "draft_length .K. must be a whole number of at least 1, got 0"),
+        (["It was", 3], {}, "prompt 2 of 2: "),
+        (["It was", "It is"], {"seeds": [1, -1]}, "prompt 2 of 2: seed must be a whole number"),
+    ],
+)
+def test_what_is_asked_wrongly_is_told(pair, prompts, options, told):
+    with pytest.raises(sv.SpecvizError, match=told):
+        sv.speculate_many(pair, prompts, **options)
+
+
+def test_no_prompts_give_no_traces(pair):
     assert sv.speculate_many(pair, []) == []
-    for prompts, options in (
-        ("It was", {}),
-        (["It was"], {"seeds": [1, 2]}),
-        (["It was"], {"seeds": 1}),
-        (["It was"], {"draft_length": 0}),
-        (["It was", 3], {}),
-    ):
-        with pytest.raises(sv.SpecvizError):
-            sv.speculate_many(pair, prompts, **options)

@@ -60,7 +60,7 @@ class Guess:
         rng: np.random.Generator,
         eos: frozenset[int],
     ) -> None:
-        self._model, self._text, self._n_before = drafter.model, list(tokens), len(tokens)
+        self.model, self._text, self._n_before = drafter.model, list(tokens), len(tokens)
         if drafter.reader is None:
             drafter.reader = drafter.model.open(self._text)
         self._reader = drafter.reader
@@ -68,22 +68,22 @@ class Guess:
         self._uniforms: list[float] = []
         self._probs: list[Floats] = []
         # A text with a token that the draft cannot read: the target goes on alone.
-        unread = drafter.n_rows < self._model.vocab_size and max(self._text) >= drafter.n_rows
+        unread = drafter.n_rows < self.model.vocab_size and max(self._text) >= drafter.n_rows
         self._draft_length = 0 if unread else draft_length
 
     @property
     def ask(self) -> Ask | None:
         """What the next token needs, or None: nothing follows an end token, or a full context of the draft."""
-        text, n_drafted, full = self._text, len(self._probs), self._model.context_length
+        text, n_drafted, full = self._text, len(self._probs), self.model.context_length
         ended = n_drafted == self._draft_length or (n_drafted and text[-1] in self._eos)
         return None if ended or (full is not None and len(text) > full) else Ask(self._reader, text, 1)
 
     def take(self, logits: npt.NDArray[np.floating[Any]]) -> None:
         """Draw the next token. logits: the answer to `ask`, [1, V]."""
         try:
-            law = self._laws(check_shape(logits, 1, self._model.vocab_size), self._text)[0]
+            law = self._laws(check_shape(logits, 1, self.model.vocab_size), self._text)[0]
         except LogitsError as error:
-            raise LogitsError(f"draft {self._model.name!r} at token {len(self._text)}: {error}") from None
+            raise LogitsError(f"draft {self.model.name!r} at token {len(self._text)}: {error}") from None
         u = float(self._rng.random())
         self._probs.append(law)
         self._uniforms.append(u)
@@ -91,7 +91,7 @@ class Guess:
 
     @property
     def proposal(self) -> Proposal:
-        probs = np.array(self._probs).reshape(len(self._probs), self._model.vocab_size)
+        probs = np.array(self._probs).reshape(len(self._probs), self.model.vocab_size)
         return Proposal(tuple(self._text[self._n_before :]), tuple(self._uniforms), probs)
 
 

@@ -60,8 +60,6 @@ class Reader(ABC):
 
     def _begin(self, tokens: list[int], n: int) -> list[int]:
         """Keep the longest common prefix; what is left to feed."""
-        if self._failed:
-            raise ModelError("this reader failed before, and its cache is torn. Open another one.")
         held = self._held
         self._failed = True  # until all that follows has worked
         reused = min(common_prefix(held, tokens), len(tokens) - n) if self.can_drop else 0
@@ -72,6 +70,10 @@ class Reader(ABC):
         self._held = tokens
         self.work = CacheWork(done.reused + reused, done.fed + len(tokens) - reused, done.dropped + dropped)
         return tokens[reused:]
+
+    def _check_whole(self) -> None:
+        if self._failed:
+            raise ModelError("this reader failed before, and its cache is torn. Open another one.")
 
     @classmethod
     def _feed_all(cls, fed: Sequence[tuple[Any, list[int], int]]) -> list[npt.NDArray[np.floating[Any]]]:
@@ -96,7 +98,12 @@ class Ask(NamedTuple):
 
 
 def read(asks: Sequence[Ask]) -> list[npt.NDArray[np.floating[Any]]]:
-    """What each reader answers, each [n, V]. All are of one model, which reads them in one pass if it can."""
+    """What each reader answers, each [n, V]. All are of one model, which reads them in one pass if it can.
+
+    Where the pass fails, all of them are torn. Raises ModelError for one that failed before, and none is touched.
+    """
+    for ask in asks:
+        ask.reader._check_whole()
     fed = [(ask.reader, ask.reader._begin(list(ask.tokens), ask.n), ask.n) for ask in asks]
     answers = type(asks[0].reader)._feed_all(fed)
     for ask in asks:

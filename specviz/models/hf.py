@@ -13,7 +13,7 @@ import torch
 from transformers import AutoModelForCausalLM, Cache, DynamicCache, PreTrainedConfig, PreTrainedModel
 
 from specviz.errors import ConfigError, LoadError, PromptError
-from specviz.models.base import Reader
+from specviz.models.base import Ask, Reader, read
 from specviz.models.layers import keeping, layers_path
 from specviz.models.lean import LeanCache, LeanLlama, Row
 from specviz.models.static import StaticCache, StaticPasses
@@ -130,9 +130,12 @@ class HFModel:
             try:
                 reader = self.open(first[:2])
                 reader.logits(first[:2], 1)
-                self.open(other[:2]).logits(other, 3)
+                second = self.open(other[:2])
+                second.logits(other, 3)
                 texts = (first, want), (other, want_other), (first, want)  # twice, so that a graph is replayed
-                if all(self._close(reader.logits(text, 3), answer[-3:]) for text, answer in texts):
+                alike = [self._close(reader.logits(text, 3), answer[-3:]) for text, answer in texts]
+                together = read([Ask(reader, other, 3), Ask(second, first, 3)])
+                if all(alike) and all(map(self._close, together, (want_other[-3:], want[-3:]))):
                     return
             except torch.OutOfMemoryError:
                 if self.static:
