@@ -1,4 +1,7 @@
-"""Do counts fit a law? Pearson's chi-square test, its power against another law, and the samples that it needs."""
+"""Do counts fit a law? Pearson's chi-square test, its power against another law, and the samples that it needs.
+
+scipy.special is imported where a tail is asked for: it takes some 0.4 s, and the pages open without it.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,6 @@ from specviz import theory
 from specviz.errors import ConfigError, brief
 from specviz.records import is_real
 from specviz.sampling import Floats
-from specviz.simulation import tails
 from specviz.simulation.laws import Integers
 from specviz.theory.checks import numbers, require, whole
 
@@ -56,8 +58,10 @@ def chi_square(counts: npt.ArrayLike, probs: npt.ArrayLike) -> Fit:
     observed, expected = _pooled(seen, cells), n * _pooled(law, cells)
     if len(observed) < 2:
         return Fit(0.0, len(observed), 1.0, False)
+    from scipy.special import chdtrc
+
     statistic = float(((observed - expected) ** 2 / expected).sum())
-    return Fit(statistic, len(observed), tails.above(statistic, len(observed) - 1), False)
+    return Fit(statistic, len(observed), float(chdtrc(len(observed) - 1, statistic)), False)
 
 
 def power(law: npt.ArrayLike, probs: npt.ArrayLike, n: int, level: float = LEVEL) -> float:
@@ -67,6 +71,8 @@ def power(law: npt.ArrayLike, probs: npt.ArrayLike, n: int, level: float = LEVEL
     value. The first order in the difference of the two laws: accurate for small ones. A token that `probs` never gives
     is seen at once. Source: Patnaik 1949, Biometrika 36(1/2), section 6.
     """
+    from scipy.special import chdtri, chndtr
+
     given, expected = theory.check_laws(law, probs)
     if given.ndim != 1:
         raise ConfigError(f"power takes two laws of one position, [V], got shape {given.shape}")
@@ -78,8 +84,8 @@ def power(law: npt.ArrayLike, probs: npt.ArrayLike, n: int, level: float = LEVEL
     if len(told) < 2:
         return 1.0 - unseen
     noncentrality = min(_CERTAIN, float(n * ((got - told) ** 2 / told).sum()))
-    critical = tails.critical(level, len(told) - 1)
-    return 1.0 - unseen * tails.below(critical, len(told) - 1, noncentrality)
+    critical = chdtri(len(told) - 1, level)
+    return 1.0 - unseen * float(chndtr(critical, len(told) - 1, noncentrality))
 
 
 def samples_needed(law: npt.ArrayLike, probs: npt.ArrayLike, *, level: float = LEVEL, wanted: float = POWER) -> float:
@@ -116,7 +122,9 @@ def noncentrality(n_cells: int, *, level: float = LEVEL, wanted: float = POWER) 
     """
     whole("n_cells", n_cells, 2)
     _check_chances(level, wanted)
-    return tails.noncentrality(1.0 - wanted, tails.critical(level, n_cells - 1), n_cells - 1)
+    from scipy.special import chdtri, chndtrinc
+
+    return float(chndtrinc(chdtri(n_cells - 1, level), n_cells - 1, 1.0 - wanted))
 
 
 def expected_divergence(size: int, n: npt.ArrayLike) -> npt.NDArray[np.float64]:
