@@ -90,7 +90,7 @@ def paint_lines(browser: Browser, repeats: int) -> Iterator[str]:
     yield f"{'first paint, ms':<26}{'cold':>18}{'warm':>18}  goal: {soon} cold in {_ms(GOAL_PAINT_S)}"
     with tempfile.TemporaryDirectory() as folder:
         empty = Path(folder) / "empty.py"
-        empty.write_text(EMPTY, encoding="utf-8")
+        empty.write_text(EMPTY, encoding="utf-8", newline="\n")
         least = [paints(browser, "empty", empty, repeats) for _ in range(repeats)]
     floor = statistics.median(cold for cold, _warm in least)
     yield f"{'(an empty app)':<26}{floor:>17.0f} {statistics.median(t for _c, w in least for t in w):>17.0f} "
