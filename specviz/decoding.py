@@ -160,6 +160,8 @@ class Run(Iterator[Round]):
         start = time.perf_counter()
         round_ = next(self._generator)
         self._request.total_s += time.perf_counter() - start
+        if self._closed:  # by another thread, meanwhile
+            self._generator.close()
         return round_
 
     def __enter__(self) -> Run:

@@ -1,6 +1,8 @@
 """Rounds on toy models: budgets, ends, caches, seeds. Each trap of the field that lives here is named in its test."""
 
+import gc
 import itertools
+import weakref
 
 import numpy as np
 import pytest
@@ -341,6 +343,27 @@ def generous_play(run: sv.Run, uniforms: list[float]) -> sv.Trace:
 
     run._request.rng = ScriptedGenerator(uniforms)  # type: ignore[assignment]
     return run.finish()
+
+
+def test_a_run_that_another_thread_closes_in_the_middle_of_a_round_frees_its_caches():
+    readers = []
+
+    class Noted(TableModel):
+        def open(self, prompt=()):
+            reader = super().open(prompt)
+            readers.append(weakref.ref(reader))
+            return reader
+
+    def law(_tokens):
+        if len(readers) == 2:  # the first round is under way
+            run.close()
+        return [0.5, 0.5]
+
+    pair = sv.Pair(Noted(law, 2), Noted(law, 2))
+    run = sv.stream(pair, [0], max_new_tokens=8, seed=0)
+    next(run)
+    gc.collect()
+    assert [reader() for reader in readers] == [None, None]
 
 
 class TestMisuse:

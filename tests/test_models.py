@@ -1,6 +1,8 @@
 """transformers models as models of ours: caches, positions, padding rows, loading. Built from configs, no download."""
 
+import copy
 import json
+import pickle
 import shutil
 
 import numpy as np
@@ -66,6 +68,39 @@ def test_the_lean_pass_packs_weights_that_are_float16_numbers_and_rounds_none(pa
     for n in (5, 1, 2, 3, 4, 8, 9, 17, 1):
         end += n
         assert np.abs(reader.logits(tokens[:end], n) - want[end - n : end]).max() < 2e-5 * np.abs(want).max()
+
+
+def float16_llama():
+    torch.manual_seed(0)
+    model = AutoModelForCausalLM.from_config(CONFIGS["llama"]).eval()
+    with torch.no_grad():
+        for p in model.parameters():
+            p.copy_((p * 6).half().float())
+    return model
+
+
+def test_the_lean_pass_follows_weights_that_are_changed_after_loading(pair):
+    model = float16_llama()
+    ours = HFModel(model, pair.tokenizer)
+    with torch.no_grad():
+        for p in model.parameters():
+            p.mul_(1.5)
+        want = model(torch.tensor([[5, 6, 7]])).logits[0].numpy()
+    assert np.abs(ours.open().logits([5, 6, 7], 3) - want).max() < 1e-4 * np.abs(want).max()
+
+
+@pytest.mark.parametrize("twin", [copy.deepcopy, lambda model: pickle.loads(pickle.dumps(model))])
+def test_a_model_with_packed_weights_can_be_copied_and_pickled(pair, twin):
+    ours = HFModel(float16_llama(), pair.tokenizer)
+    other = twin(ours)
+    assert other.lean is not None
+    np.testing.assert_array_equal(other.open().logits([5, 6, 7], 3), ours.open().logits([5, 6, 7], 3))
+
+
+def test_a_llama_with_a_wrapped_projection_goes_the_general_way(pair):
+    model = float16_llama()
+    model.model.layers[0].self_attn.q_proj = torch.nn.Sequential(model.model.layers[0].self_attn.q_proj)
+    assert HFModel(model, pair.tokenizer).lean is None
 
 
 @pytest.mark.parametrize("kv_heads", [1, 2, 4])

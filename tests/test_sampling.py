@@ -33,6 +33,15 @@ class TestWarp:
         want = np.exp(logits) / np.exp(logits).sum(-1, keepdims=True)
         np.testing.assert_allclose(warp(logits, sv.Sampling()), want, atol=1e-16)
 
+    def test_logits_of_any_kind_of_number_are_those_of_float64(self):
+        for logits in (np.array([3, 0, 200], "u1"), np.array([5, -(2**31), 7], "i4"), np.float32([1, -2, 3])):
+            for sampling in (sv.Sampling(1000, top_p=0.5), sv.Sampling(2, top_k=2), sv.Sampling(min_p=0.1)):
+                np.testing.assert_array_equal(warp(logits, sampling), warp(logits.astype(np.float64), sampling))
+
+    @pytest.mark.filterwarnings("error")
+    def test_logits_as_far_apart_as_they_can_be_warn_of_nothing(self):
+        assert warp(np.array([1e308, -1e308]), sv.Sampling()).tolist() == [1, 0]
+
     def test_trap5_greedy_is_an_exact_one_hot_at_the_first_of_equals(self):
         probs = warp(np.array([[0.0, 7.0, 7.0], [3.0, 1.0, 2.0]]), sv.Sampling(temperature=0))
         assert probs.tolist() == [[0, 1, 0], [1, 0, 0]]

@@ -57,7 +57,7 @@ class HFModel:
         self.takes_logits_to_keep = "logits_to_keep" in accepted
         self.n_rows: int = model.get_input_embeddings().num_embeddings
         self.can_drop = True
-        self.lean = lean or (LeanLlama(model) if LeanLlama.fits(model) else None)
+        self.lean = lean or LeanLlama.of(model)
         self.static = static or (StaticPasses(model) if StaticPasses.fits(model) else None)
         self._check()
         if (
@@ -72,7 +72,18 @@ class HFModel:
         return self.model.num_parameters()  # also where several stand in one number
 
     def open(self, prompt: Sequence[int] = ()) -> Reader:  # noqa: ARG002 - a decoder alone needs none beforehand
+        if self.lean and self.lean.stale:
+            self.lean = LeanLlama.of(self.model)
         return HFReader(self)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """For a copy or a pickle: packed weights and graphs can do neither, and are made anew."""
+        return {**vars(self), "lean": self.lean is not None, "static": self.static is not None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self.lean = LeanLlama.of(self.model) if state["lean"] else None
+        self.static = StaticPasses(self.model) if state["static"] else None
 
     def without(self, layers: Sequence[int] | float) -> HFModel:
         """This model with layers left out, over the same weights: nothing is copied.

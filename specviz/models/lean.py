@@ -23,7 +23,9 @@ from transformers import PreTrainedModel
 
 MOST_PARAMETERS = 500_000_000  # beyond this a pass is not bound by dispatch
 _FEW = 8  # tokens: up to here a product is quicker the other way round
-_PACKS = "fbgemm" in torch.backends.quantized.supported_engines and hasattr(torch, "fbgemm_pack_gemm_matrix_fp16")
+_PACKS = "fbgemm" in torch.backends.quantized.supported_engines and all(
+    hasattr(torch, f"fbgemm_{name}") for name in ("pack_gemm_matrix_fp16", "linear_fp16_weight_fp32_activation")
+)
 
 Product = Callable[[Tensor], Tensor]  # [n, columns] -> [n, rows of the weights]
 
@@ -79,7 +81,15 @@ class _Place(NamedTuple):
 
 
 class LeanLlama:
-    """Logits of a Llama, from the weights of a loaded transformers model. Ask `fits` first."""
+    """Logits of a Llama, from the weights of a loaded transformers model. Ask `of` for one."""
+
+    @classmethod
+    def of(cls, model: PreTrainedModel) -> LeanLlama | None:
+        """One for this model, or None where it does not fit, or its layers are not what they are in transformers."""
+        try:
+            return cls(model) if cls.fits(model) else None
+        except Exception:  # wrapped projections, other kinds of weights, a torch without these products
+            return None
 
     @staticmethod
     def fits(model: PreTrainedModel) -> bool:
@@ -116,6 +126,12 @@ class LeanLlama:
             for layer in body.layers
             for attention in [layer.self_attn]
         ]
+        self._made_of = [(weight, weight._version) for weight in model.parameters()]
+
+    @property
+    def stale(self) -> bool:
+        """Whether somebody has changed the model's weights since, as training does."""
+        return any(weight._version != version for weight, version in self._made_of)
 
     def keeping(self, kept: Sequence[int]) -> LeanLlama:
         """The same with only these of its layers, over the same tensors."""
