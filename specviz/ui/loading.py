@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from specviz.i18n import _
 from specviz.models.machine import size
-from specviz.ui import pairs
+from specviz.ui import pairs, working
 
 if TYPE_CHECKING:
     from specviz.ui.jobs import Steps
@@ -37,7 +37,7 @@ def steps(choice: pairs.Choice) -> Steps:
         except BaseException as error:
             news.put(error)
 
-    threading.Thread(target=work, name="load models", daemon=True).start()
+    working.start("load models", work, unwanted.set)
     share, value = 0.0, None
     try:
         while True:

@@ -21,7 +21,7 @@ import streamlit as st
 from specviz.drafters import named
 from specviz.i18n import _
 from specviz.models import presets
-from specviz.ui import events, hosting
+from specviz.ui import events, hosting, working
 from specviz.ui.turns import Line
 
 if TYPE_CHECKING:
@@ -195,7 +195,7 @@ def in_turn(run: Run) -> Iterator[Round]:
 @cache
 def warm(draft: str) -> None:
     """Load the bundled pair while the reader looks around, once. What goes wrong is said by the run that needs it."""
-    threading.Thread(target=_load_quietly, args=(draft,), name=f"load {draft}", daemon=True).start()
+    working.start(f"load {draft}", lambda: _load_quietly(draft), lambda: None)
 
 
 def _load_quietly(draft: str) -> None:
