@@ -90,6 +90,11 @@ def _rng():
 
 LAWS = {"target_probs": P, "draft_probs": Q}
 REQUEST = {"prompt": [0], "max_new_tokens": 6, "sampling": sv.Sampling(0.8), "seed": 1, "stop": ()}
+MANY = {
+    "prompts": [[0], [1, 0]],
+    "seeds": [1, 2],
+    **{name: REQUEST[name] for name in ("max_new_tokens", "sampling", "stop")},
+}
 SAMPLING = {
     **{"temperature": 0.8, "top_k": 2, "top_p": 0.9, "min_p": 0.1, "repetition_penalty": 1.1},
     **{"presence_penalty": 0.1, "frequency_penalty": 0.1, "min_new_tokens": 1, "bad_words": ()},
@@ -103,6 +108,7 @@ ENTRIES = {
     # decoding
     "speculate": (sv.speculate, {"pair": toys(), "draft_length": 2, **REQUEST}),
     "autoregress": (sv.autoregress, {"pair": toys(), **REQUEST}),
+    "speculate_many": (sv.speculate_many, {"pair": toys(), "draft_length": 2, **MANY}),
     "stream": (_streamed, {"pair": toys(), "draft_length": 2, **REQUEST}),
     "Run": (lambda **o: sv.Run(**o).finish(), {"pair": toys(), "draft_length": 2, **REQUEST}),
     "verify": (sv.verify, {"target_probs": [P, P], "draft_probs": [Q], "draft_tokens": [0], "r": [0.5], "u": 0.5}),
