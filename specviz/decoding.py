@@ -10,10 +10,10 @@ from collections.abc import Generator, Iterator, Sequence
 from types import TracebackType
 
 from specviz.errors import ConfigError, SpecvizError, brief
-from specviz.models.base import Pair, read
+from specviz.models.base import Pair
 from specviz.prompts import Prompt
 from specviz.records import Round, Sampling, Trace, is_whole
-from specviz.request import Request, Turn, draft_all
+from specviz.request import Request, Turn, play
 
 
 def speculate(
@@ -84,14 +84,9 @@ def speculate_many(
             raise type(error)(f"prompt {i + 1} of {len(prompts)}: {error}") from None
     going = [(request, *request.open()) for request in requests]  # with their caches
     while going:
-        turns = [Turn(*one) for one in going]
-        draft_all(turns)
-        for turn, logits in zip(turns, read([turn.ask for turn in turns]), strict=True):
-            turn.verify(logits)
-        for turn in turns:
-            turn.judge()
-        for turn in turns:
-            turn.request.total_s = time.perf_counter() - start
+        play([Turn(*one) for one in going])
+        for request, _reader, _drafter in going:
+            request.total_s = time.perf_counter() - start
         going = [one for one in going if one[0].stop_reason is None]
     return [request.trace for request in requests]
 
@@ -196,7 +191,4 @@ class Run(Iterator[Round]):
         request = self._request
         reader, drafter = request.open()
         while request.stop_reason is None:
-            turn = Turn(request, reader, drafter)
-            turn.draft()
-            turn.verify(read([turn.ask])[0])
-            yield turn.judge()
+            yield play([Turn(request, reader, drafter)])[0]

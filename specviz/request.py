@@ -17,7 +17,7 @@ from specviz.drafters.base import Drafter, Proposal
 from specviz.drafters.model import Guess, ModelDrafter, finish, start
 from specviz.errors import ConfigError, LogitsError, brief
 from specviz.laws import Laws
-from specviz.models.base import Ask, Pair, Reader, check_shape
+from specviz.models.base import Ask, Pair, Reader, check_shape, read
 from specviz.prompts import Prompt, bad_words, is_unicode, opening
 from specviz.recording import Recorder
 from specviz.records import CacheWork, Round, Sampling, StopReason, Trace, is_whole
@@ -134,7 +134,7 @@ class Turn:
             eos=request.pair.target.eos,
         )
 
-    def draft(self, guess: Guess | None = None) -> None:
+    def draft(self, guess: Guess | None) -> None:
         """Draft, or take what a finished guess of this turn has drafted."""
         request = self.request
         if guess is not None:
@@ -193,14 +193,17 @@ class Turn:
         return round_
 
 
-def draft_all(turns: Sequence[Turn]) -> None:
-    """Draft for all of them; where the draft is a model, each of its passes gives a token to every turn."""
+def play(turns: Sequence[Turn]) -> list[Round]:
+    """Draft, verify, judge: a pass of the draft gives every turn a token, a pass of the target gives all their laws."""
     guesses = [(turn, turn.guess()) for turn in turns]
-    groups: dict[int, list[Guess]] = {}
+    by_model: dict[int, list[Guess]] = {}
     for _turn, guess in guesses:
         if guess is not None:
-            groups.setdefault(id(guess.model), []).append(guess)
-    for group in groups.values():
+            by_model.setdefault(id(guess.model), []).append(guess)
+    for group in by_model.values():
         finish(group)
     for turn, guess in guesses:
         turn.draft(guess)
+    for turn, logits in zip(turns, read([turn.ask for turn in turns]), strict=True):
+        turn.verify(logits)  # all of them before the first judgement, so that their times do not hold another's
+    return [turn.judge() for turn in turns]
