@@ -61,13 +61,17 @@ def test_the_lean_pass_packs_weights_that_are_float16_numbers_and_rounds_none(pa
     ours = HFModel(model, pair.tokenizer)
     packed = ours.lean.head.func.__name__ == "_times_packed"
     assert packed == (halves and "fbgemm" in torch.backends.quantized.supported_engines)
-    tokens = np.random.default_rng(0).integers(1, SIZE, 60).tolist()
+    counts = (5, 1, 2, 3, 4, 8, 9, 13, 1, 300, 2)  # the 300 go in parts
+    tokens = np.random.default_rng(0).integers(1, SIZE, sum(counts)).tolist()
     with torch.no_grad():
         want = model(torch.tensor([tokens])).logits[0].numpy()
-    reader, end = ours.open(), 0
-    for n in (5, 1, 2, 3, 4, 8, 9, 17, 1):
-        end += n
-        assert np.abs(reader.logits(tokens[:end], n) - want[end - n : end]).max() < 2e-5 * np.abs(want).max()
+    for keep_all in (True, False):
+        reader, end = ours.open(), 0
+        for n in counts:
+            end += n
+            kept = n if keep_all else 1
+            got = reader.logits(tokens[:end], kept)
+            assert np.abs(got - want[end - kept : end]).max() < 2e-5 * np.abs(want).max()
 
 
 def float16_llama():

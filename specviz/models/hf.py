@@ -200,7 +200,7 @@ class HFReader(Reader):
         logits = lean(*(Row(tokens, cast("LeanCache", reader._cache), n) for reader, tokens, n in fed))
         for reader, tokens, _n in fed:
             reader._length += len(tokens)
-        parts = torch.split(logits, [n for _reader, _tokens, n in fed])
+        parts = np.split(logits, np.cumsum([n for _reader, _tokens, n in fed])[:-1])
         return [reader._known(part) for (reader, _tokens, _n), part in zip(fed, parts, strict=True)]
 
     @torch.inference_mode()
@@ -219,7 +219,7 @@ class HFReader(Reader):
                 "The tokenizer was extended and the model was not."
             )
 
-    def _pass(self, tokens: list[int], start: int, n: int) -> torch.Tensor:
+    def _pass(self, tokens: list[int], start: int, n: int) -> torch.Tensor | npt.NDArray[np.float32]:
         """One forward pass over the tokens from this place on: the logits after each of the last n, [n, rows]."""
         of = self._of
         if of.lean and isinstance(self._cache, LeanCache):
@@ -233,10 +233,11 @@ class HFReader(Reader):
             options["logits_to_keep"] = n
         return of.model(input_ids=torch.tensor([tokens], device=of.device), **options).logits[0, -n:]
 
-    def _known(self, logits: torch.Tensor) -> npt.NDArray[np.floating[Any]]:
+    def _known(self, logits: torch.Tensor | npt.NDArray[np.float32]) -> npt.NDArray[np.floating[Any]]:
         """Over the tokenizer's ids, on the host: rows beyond them are cut, ids without a row or a token get -inf."""
         of = self._of
-        answer = logits[:, : of.vocab_size].float().numpy(force=True)  # [n, rows of the output layer, at most V]
+        answer = logits if isinstance(logits, np.ndarray) else logits.float().numpy(force=True)
+        answer = answer[:, : of.vocab_size]  # [n, rows of the output layer, at most V]
         if answer.shape[1] < of.vocab_size:
             answer = np.pad(answer, ((0, 0), (0, of.vocab_size - answer.shape[1])), constant_values=-np.inf)
         if of.unknown:
