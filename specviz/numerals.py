@@ -67,7 +67,8 @@ def split(text: str) -> list[str]:
 
 
 def shown(value: float) -> str:
-    """A number as one writes it on paper: up to four digits, and no zeros after the last one that counts."""
+    """A number as one writes it on paper: up to four digits, and no zeros at the end but those that it needs."""
     text = number(value, _DIGITS)
     plain = math.isfinite(value) and "." in text and "×" not in text
-    return text.rstrip("0").rstrip(".") if plain else text
+    short = read(text.rstrip("0").rstrip(".")) if plain else None
+    return text.rstrip("0").rstrip(".") if short and short.says(value) else text

@@ -5,12 +5,12 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import specviz as sv
 from specviz import numerals, sampling
-from specviz.byhand import work
+from specviz.byhand import Given, work
 from specviz.exercise import EXERCISE_2, MOST_SEED, NOTES, Sheet, Written, check, questions, random_round
 from tests.test_byhand import rounds
 
@@ -66,7 +66,11 @@ def test_a_list_is_split_however_it_is_written(text):
 # Right and wrong
 
 
+NEAR_0_7 = Given(("A", "B"), (0.27357, 0.72643), (0.57355, 0.42645), (0,), (0.0,), 0.0, cost_ratio=1.0)  # alpha 0.70002
+
+
 @given(rounds())
+@example(NEAR_0_7)
 @settings(deadline=None)
 def test_the_shown_results_are_right_answers_and_lead_to_the_end(given_):
     sheet = Sheet(given_)
