@@ -127,6 +127,8 @@ class Recorder:
         betas = np.minimum(p, draft_probs).sum(axis=-1)
         residuals = residual(p, draft_probs)
         shown = np.concatenate([shown[:n], _top(draft_probs), np.asarray(drafts)[:, None]], axis=-1)  # [K, 2 SHOWN + 1]
+        places = np.arange(n)[:, None]
+        given = zip(*(law[places, shown].tolist() for law in (p, draft_probs, residuals)), strict=True)
         return tuple(
             Node(
                 parent=i - 1 if i else None,
@@ -138,9 +140,9 @@ class Recorder:
                 draft_prob=float(draft_probs[i, drafts[i]]),
                 beta=min(1.0, float(betas[i])),
                 target_gap=gaps[i],
-                candidates=self._candidates(shown[i], p[i], draft_probs[i], residuals[i], drafts[i]),
+                candidates=self._candidates(drafts[i], tokens, *probs),
             )
-            for i in range(n)
+            for i, (tokens, probs) in enumerate(zip(shown.tolist(), given, strict=True))
         )
 
     def _final(
@@ -159,13 +161,15 @@ class Recorder:
             below=_below(law, verdict.token),
             prob=float(law[verdict.token]),
             target_gap=gap,
-            candidates=self._candidates(shown, p, draft_law, law, verdict.token),
+            candidates=self._candidates(
+                verdict.token, shown.tolist(), *(probs[shown].tolist() for probs in (p, draft_law, law))
+            ),
         )
 
     def _candidates(
-        self, tokens: npt.NDArray[np.intp], p: Floats, q: Floats, left: Floats, chosen: int
+        self, chosen: int, tokens: list[int], p: list[float], q: list[float], left: list[float]
     ) -> tuple[Candidate, ...]:
-        rows = set(zip(tokens.tolist(), p[tokens].tolist(), q[tokens].tolist(), left[tokens].tolist(), strict=True))
+        rows = set(zip(tokens, p, q, left, strict=True))
         possible = [row for row in rows if row[1] > 0 or row[2] > 0 or row[0] == chosen]
         possible.sort(key=lambda row: (-row[1], -row[2], row[0]))
         return tuple(Candidate(token, self._label(token), *probs) for token, *probs in possible)

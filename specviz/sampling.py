@@ -38,8 +38,9 @@ def warp(logits: npt.ArrayLike, sampling: Sampling) -> Floats:
     if not np.isfinite(best).all():
         raise LogitsError(_not_a_law(best))
     if sampling.greedy:
-        top = values.argmax(axis=-1, keepdims=True)
-        return (np.arange(values.shape[-1]) == top).astype(np.float64)
+        law = np.zeros(values.shape)
+        law.reshape(-1, values.shape[-1])[np.arange(best.size), values.argmax(axis=-1).ravel()] = 1.0
+        return law
     with np.errstate(over="ignore"):  # a temperature near 0 sends far logits to -inf, which is their right place
         probs = np.subtract(values, best, dtype=np.float64)
         probs /= sampling.temperature

@@ -190,7 +190,6 @@ class HFReader(Reader):
         return DynamicCache() if self.can_drop else None
 
     @classmethod
-    @torch.inference_mode()
     def _feed_all(cls, fed: Sequence[tuple[HFReader, list[int], int]]) -> list[npt.NDArray[np.floating[Any]]]:
         lean = fed[0][0]._of.lean
         if lean is None or len(fed) == 1:

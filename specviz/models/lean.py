@@ -261,7 +261,7 @@ def _product(*parts: Linear) -> Product:
             product(np.zeros((1, whole.shape[1]), dtype=np.float32))
         return product
     if len(parts) == 1:
-        whole = parts[0].weight
+        whole = parts[0].weight.detach()
     else:
         for part, own in zip(parts, torch.split(whole, [part.out_features for part in parts]), strict=True):
             part.weight.data = own
