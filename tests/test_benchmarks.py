@@ -221,7 +221,7 @@ def test_the_floor_runs_the_very_passes_of_the_engine(models, own):
             bare.fill(tokens[:filled])
             (one,) = bare.passes([tokens[filled : filled + 5]])
             answer = one()
-            got = (answer if own else answer.logits[0]).numpy()
+            got = answer if own else answer.logits[0].numpy()
             (want,) = read([Ask(models.target.open(), tokens[: filled + 5], 5)])
             assert np.abs(got - want).max() < 1e-3
             bare.crop(5)

@@ -324,6 +324,7 @@ def random_model(config: hf.PreTrainedConfig, noise: float = 0.0) -> hf.PreTrain
 
 
 @cache
+@torch.inference_mode(False)  # whoever asks first: weights made in that mode could not be watched for changes
 def built(name: str, noise: float = 0.0) -> HFModel:
     """The family's random model, checked as at every loading."""
     model = random_model(FAMILIES[name].config(), noise)
