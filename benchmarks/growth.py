@@ -13,16 +13,20 @@ import statistics
 import sys
 import time
 from collections.abc import Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+import plotly.graph_objects as go
 import torch
 import transformers
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 import specviz as sv
+from benchmarks.browser import FLAGS, chromium
 from benchmarks.timing import TEXTS, Clock, Clocks, machine, options, positive, table
+from specviz.figures import style
 from specviz.models import presets
 from specviz.models.base import Reader
 from specviz.models.hf import HFModel, HFReader
@@ -83,6 +87,40 @@ def parts(rounds: Sequence[Cost], n_parts: int) -> list[Cost]:
     ]
 
 
+def figure(found: Sequence[Cost]) -> go.Figure:
+    """What a round's passes and its overhead cost, over the text before it."""
+    colours = style.palette("light")
+    lines = (
+        ("its passes", "forward_ms", colours.target, "circle"),
+        ("its overhead", "overhead_ms", colours.draft, "square"),
+    )
+    drawn = go.Figure(layout=style.layout("light"))
+    for name, of, colour, symbol in lines:
+        drawn.add_scatter(
+            x=[cost.start for cost in found],
+            y=[getattr(cost, of) for cost in found],
+            name=name,
+            mode="lines+markers",
+            line_color=colour,
+            marker={"symbol": symbol, "size": 9},
+        )
+    drawn.update_xaxes(title="tokens before the round")
+    drawn.update_yaxes(title="a round's processor time (ms)", rangemode="tozero")
+    return drawn.update_layout(margin={"l": 64, "r": 16, "t": 16, "b": 56}, legend={"x": 0.02, "y": 0.98})
+
+
+def save(drawn: go.Figure, path: Path) -> None:
+    """As a PNG, by way of a Chromium."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        page = playwright.chromium.launch(executable_path=chromium(), args=FLAGS).new_page()
+        page.set_viewport_size({"width": 840, "height": 440})
+        page.set_content(drawn.to_html(config={"displayModeBar": False}, default_width="820px", default_height="420px"))
+        page.locator(".js-plotly-plot .main-svg").first.wait_for()
+        page.screenshot(path=path)
+
+
 class Noise(Reader):
     """A model of any vocabulary whose laws are random: normal logits, from the text's length and a seed."""
 
@@ -126,6 +164,7 @@ def main() -> int:
     parser = options(__doc__, repeats=2)
     parser.add_argument("-k", "--draft-length", type=positive, default=4)
     parser.add_argument("--tokens", type=positive, default=2000)
+    parser.add_argument("--plot", type=Path, metavar="PNG", help="where to draw the costs (needs a Chromium)")
     args = parser.parse_args()
     torch.set_num_threads(args.threads)
     transformers.utils.logging.disable_progress_bar()
@@ -140,6 +179,8 @@ def main() -> int:
     first, last = found[0].overhead_ms, found[-1].overhead_ms
     slope = 1e6 * statistics.linear_regression([c.start for c in found], [c.overhead_ms for c in found]).slope
     print(f"overhead: the last tenth over the first {last / first:.3f}; by a line {slope:+.0f} µs in 1,000 tokens")
+    if args.plot:
+        save(figure(found), args.plot)
     print()
     sizes = [[f"{v}", *(f"{n:.0f}" for n in size(v, args.draft_length))] for v in VOCABULARIES]
     print(table(["vocabulary V", "largest round, pickled (bytes)", "mean, pickled", "mean, as JSON"], sizes))

@@ -265,6 +265,12 @@ def test_a_long_run_is_costed_round_by_round():
     assert [c.start for c in found] == sorted({c.start for c in found})
 
 
+def test_the_plot_of_a_long_run_holds_both_costs():
+    drawn = growth.figure([growth.Cost(100, 5.0, 1.5), growth.Cost(900, 8.0, 1.6)])
+    assert [list(line.y) for line in drawn.data] == [[5.0, 8.0], [1.5, 1.6]]
+    assert [list(line.x) for line in drawn.data] == [[100, 900]] * 2
+
+
 def test_the_record_of_a_round_does_not_grow_with_the_vocabulary():
     small, large = (growth.size(v, 3) for v in (256, 16384))
     assert small.mean < 2 * large.mean
