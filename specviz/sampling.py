@@ -44,10 +44,12 @@ def warp(logits: npt.ArrayLike, sampling: Sampling) -> Floats:
     with np.errstate(over="ignore"):  # a temperature near 0 sends far logits to -inf, which is their right place
         probs = np.subtract(values, best, dtype=np.float64)
         probs /= sampling.temperature
-    np.exp(probs, out=probs)
-    probs /= probs.sum(axis=-1, keepdims=True)
     if sampling.top_k is not None and sampling.top_k < values.shape[-1]:
-        probs = _normalised(np.where(_best(values, sampling.top_k), probs, 0.0))
+        kept = _best(values, sampling.top_k)  # the others' exp, the dearest step, would be thrown away
+        probs = np.exp(probs, out=np.zeros_like(probs), where=kept)
+    else:
+        np.exp(probs, out=probs)
+    probs /= probs.sum(axis=-1, keepdims=True)
     if sampling.top_p is not None and sampling.top_p < 1:
         probs = _normalised(np.where(_nucleus(probs, values.astype(np.float64), sampling.top_p), probs, 0.0))
     if sampling.min_p is not None and sampling.min_p > 0:

@@ -14,15 +14,18 @@ import numpy as np
 import pytest
 import torch
 from safetensors import safe_open
+from transformers import LlamaForCausalLM
 
 import specviz as sv
 from specviz.models.toy import TableModel
 from training import corpus, measure, texts, train
 from training.corpus import CorpusError, plain, standard_library, unwrap, write_corpus
-from training.loop import rate_factor
+from training.loop import make_llama, overlap_loss, rate_factor, text_loss
 from training.muon import Muon
+from training.own import PROMPT, write_texts
 from training.rds import RdsError, read_rds
 from training.recipe import Recipe, Run, Shape
+from training.widen import widen
 
 RUN = Run(tokens=5_000, batch=4, length=64, muon_lr=0.02, adam_lr=6e-3, warmup_steps=4)
 TINY = Recipe(
@@ -32,6 +35,9 @@ TINY = Recipe(
     target_run=RUN,
     draft=Shape(hidden=16, layers=1, heads=1, intermediate=32),
     draft_runs=(RUN, replace(RUN, seed=2)),
+    wide_draft=Shape(hidden=32, layers=1, heads=2, intermediate=48),
+    wide_draft_run=replace(RUN, seed=3),
+    own_texts=64,
     weak_draft=Shape(hidden=16, layers=1, heads=1, intermediate=32),
     weak_draft_run=RUN,
     text_limit=40_000,
@@ -268,6 +274,55 @@ def test_rates_warm_up_stay_and_fall() -> None:
     assert [rate_factor(run, step, done) for step, done in ((0, 0.0), (9, 0.1), (50, 0.5))] == [0.1, 1.0, 1.0]
     assert rate_factor(run, 80, 0.8) == pytest.approx(0.52)
     assert rate_factor(run, 99, 1.0) == pytest.approx(0.02)
+
+
+@pytest.fixture
+def narrow() -> LlamaForCausalLM:
+    model = make_llama(TINY.draft, TINY)
+    with torch.no_grad():
+        for weight in model.parameters():
+            weight.normal_(0.0, 0.4, generator=torch.Generator().manual_seed(weight.numel()))
+    return model
+
+
+def test_a_widened_model_says_the_same_and_every_new_weight_can_learn(narrow: LlamaForCausalLM) -> None:
+    wide, ids = widen(narrow, TINY.wide_draft, TINY), torch.arange(40)[None]
+    want = narrow(ids).logits.detach()
+    torch.testing.assert_close(wide(ids).logits, want, rtol=0, atol=1e-4 * float(want.abs().max()))
+    assert wide.config.hidden_size == 32
+    optimizer = torch.optim.SGD(wide.parameters(), lr=0.1)
+    for _ in range(2):  # what is read by zeros alone learns from the second step on
+        optimizer.zero_grad()
+        torch.autograd.backward(text_loss(wide, ids))
+        optimizer.step()
+    assert all(weight.grad is not None and (weight.grad != 0).any(0).all() for _name, weight in wide.named_parameters())
+
+
+@pytest.mark.parametrize("shape", [Shape(8, 1, 1, 32), Shape(32, 1, 1, 48), Shape(32, 1, 2, 16)])
+def test_a_model_is_not_made_narrower_nor_its_heads_larger(narrow: LlamaForCausalLM, shape: Shape) -> None:
+    with pytest.raises(ValueError, match="cannot be widened"):
+        widen(narrow, shape, TINY)
+
+
+def test_the_targets_own_texts_follow_their_prompts_and_have_one_length(made: tuple[Path, Path, str]) -> None:
+    pair = load(made)
+    assert pair.tokenizer is not None
+    (text,) = texts.read_texts(made[0])
+    ids = torch.tensor(texts.encode(pair.tokenizer.tokenizer, text.training))
+    own = write_texts(pair.target.model, [ids], 100, 40, lambda _: None).view(-1, 40)
+    assert len(own) == 128  # two batches
+    known = {tuple(window.tolist()) for window in ids.unfold(0, PROMPT, 1)}
+    assert all(tuple(prompt.tolist()) in known for prompt in own[:, :PROMPT])
+    assert len({tuple(row.tolist()) for row in own[:, PROMPT:]}) > 100
+
+
+def test_the_overlap_loss_is_half_the_divergence_and_the_share_of_rejections(narrow: LlamaForCausalLM) -> None:
+    teacher, ids = make_llama(TINY.target, TINY), torch.arange(30).view(2, 15)
+    with torch.no_grad():
+        found = float(overlap_loss(teacher)(narrow, ids))
+        p, q = (model(ids[:, :-1]).logits.double().softmax(-1) for model in (teacher, narrow))
+    divergence = (p * (p / q).log()).sum(-1).mean()
+    assert found == pytest.approx(float(divergence / 2 + 1 - torch.minimum(p, q).sum(-1).mean()), rel=1e-5)
 
 
 # Measuring -----------------------------------------------------------------------------------------------------------

@@ -1,9 +1,9 @@
-"""The training loop: a model, token ids, a loss. `text_loss` learns the text, `law_loss` another model's laws."""
+"""The training loop: a model, token ids, a loss. `text_loss` learns the text, the others another model's laws."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -64,20 +64,36 @@ def law_loss(teacher: PreTrainedModel) -> Loss:
     Source: Zhou et al. 2023 (arXiv 2310.08461), forward KL.
     """
 
+    return lambda model, window: _kl(*_laws(teacher, model, window))
+
+
+def overlap_loss(teacher: PreTrainedModel) -> Loss:
+    """KL(p || q) / 2 plus the total variation of the two laws, which is 1 - beta: what the accept rule counts."""
+
     def loss(model: PreTrainedModel, window: Tensor) -> Tensor:
-        with torch.no_grad(), _fast():
-            goal = teacher(window[:, :-1]).logits
-        logits = model(window[:, :-1]).logits  # [batch, length, V]
-        log_q, log_p = (law.float().flatten(0, 1).log_softmax(-1) for law in (logits, goal))
-        return functional.kl_div(log_q, log_p, log_target=True, reduction="batchmean")
+        log_p, log_q = _laws(teacher, model, window)
+        return _kl(log_p, log_q) / 2 + (log_p.exp() - log_q.exp()).abs().sum(-1).mean() / 2
 
     return loss
 
 
+def _laws(teacher: PreTrainedModel, model: PreTrainedModel, window: Tensor) -> tuple[Tensor, Tensor]:
+    """log p and log q at every place, each [batch * length, V]. The teacher learns nothing."""
+    with torch.no_grad(), _fast():
+        goal = teacher(window[:, :-1]).logits
+    logits = model(window[:, :-1]).logits  # [batch, length, V]
+    log_p, log_q = (law.float().flatten(0, 1).log_softmax(-1) for law in (goal, logits))
+    return log_p, log_q
+
+
+def _kl(log_p: Tensor, log_q: Tensor) -> Tensor:
+    return functional.kl_div(log_q, log_p, log_target=True, reduction="batchmean")
+
+
 def train(
-    name: str, model: PreTrainedModel, ids: Tensor, run: Run, loss_of: Loss, say: Callable[[str], None]
+    name: str, model: PreTrainedModel, pools: Sequence[Tensor], run: Run, loss_of: Loss, say: Callable[[str], None]
 ) -> Outcome:
-    """Train the model in place on random windows of the ids, [n]; n > run.length."""
+    """Train the model in place on random windows of ids. pools: of ids, taken in turns, [more than run.length] each."""
     generator = torch.Generator().manual_seed(run.seed)
     optimizers = _optimizers(model, run)
     full_rates = [o.param_groups[0]["lr"] for o in optimizers]
@@ -87,6 +103,7 @@ def train(
     while seen < run.tokens:
         for optimizer, rate in zip(optimizers, full_rates, strict=True):
             optimizer.param_groups[0]["lr"] = rate * rate_factor(run, steps, seen / run.tokens)
+        ids = pools[steps % len(pools)]
         at = torch.randint(0, len(ids) - run.length, (run.batch,), generator=generator)
         window = torch.stack([ids[i : i + run.length + 1] for i in at])  # [batch, length + 1]
         loss = loss_of(model, window)

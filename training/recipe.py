@@ -37,10 +37,12 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """A pair and its weak draft: one tokenizer, three shapes, their runs.
+    """A pair and its weak draft: one tokenizer, their shapes, their runs.
 
-    The target and the weak draft learn from the text, the draft from the target's laws in one run after another.
-    context: positions that the configurations declare. text_limit: characters taken of each text, None for all.
+    The target and the weak draft learn from the text, the draft from the target's laws in one run after another. Then
+    it is widened and learns on, half from the text and half from what the target writes.
+    own_texts: how many of those. context: positions that the configurations declare. text_limit: characters taken of
+    each text, None for all.
     """
 
     vocab_size: int
@@ -49,6 +51,9 @@ class Recipe:
     target_run: Run
     draft: Shape
     draft_runs: tuple[Run, ...]
+    wide_draft: Shape
+    wide_draft_run: Run
+    own_texts: int
     weak_draft: Shape
     weak_draft_run: Run
     text_limit: int | None = None
@@ -64,6 +69,9 @@ FULL = Recipe(
         Run(tokens=4_000_000, batch=8, length=256, muon_lr=0.02, adam_lr=6e-3),
         Run(tokens=8_000_000, batch=8, length=256, muon_lr=0.015, adam_lr=4e-3, seed=2),
     ),
+    wide_draft=Shape(hidden=192, layers=2, heads=3, intermediate=528),
+    wide_draft_run=Run(tokens=10_000_000, batch=8, length=384, muon_lr=0.015, adam_lr=4e-3, decay=0.7, seed=3),
+    own_texts=1536,
     weak_draft=Shape(hidden=128, layers=1, heads=2, intermediate=352),
     weak_draft_run=Run(tokens=1_500_000, batch=16, length=128, muon_lr=0.02, adam_lr=6e-3),
 )
@@ -78,6 +86,9 @@ QUICK = Recipe(
         Run(tokens=40_000, batch=8, length=96, muon_lr=0.02, adam_lr=6e-3, warmup_steps=10),
         Run(tokens=40_000, batch=8, length=96, muon_lr=0.015, adam_lr=4e-3, warmup_steps=10, seed=2),
     ),
+    wide_draft=Shape(hidden=64, layers=1, heads=2, intermediate=96),
+    wide_draft_run=Run(tokens=20_000, batch=8, length=96, muon_lr=0.015, adam_lr=4e-3, warmup_steps=10, seed=3),
+    own_texts=128,
     weak_draft=Shape(hidden=32, layers=1, heads=1, intermediate=88),
     weak_draft_run=Run(tokens=20_000, batch=8, length=96, muon_lr=0.02, adam_lr=6e-3, warmup_steps=10),
     text_limit=400_000,

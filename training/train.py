@@ -18,9 +18,11 @@ from transformers.utils import logging as transformers_logging
 
 import specviz as sv
 from training.corpus import CorpusError
-from training.loop import law_loss, make_llama, text_loss, train
+from training.loop import law_loss, make_llama, overlap_loss, text_loss, train
+from training.own import write_texts
 from training.recipe import FULL, QUICK, Recipe
 from training.texts import END_ID, Text, encode, make_tokenizer, missing, read_texts
+from training.widen import widen
 
 TARGET, DRAFT, WEAK_DRAFT = "target", "draft", "draft-weak"
 
@@ -30,25 +32,31 @@ def train_pair(texts: Sequence[Text], recipe: Recipe, out: Path, *, say: Callabl
     start = time.perf_counter()
     texts = [replace(text, training=text.training[: recipe.text_limit]) for text in texts]
     tokenizer = make_tokenizer(texts, recipe.vocab_size)
-    ids = torch.tensor([i for text in texts for i in encode(tokenizer, text.training)])
+    parts = [torch.tensor(encode(tokenizer, text.training)) for text in texts]
+    ids = torch.cat(parts)
     say(f"tokenizer: {len(tokenizer)} tokens; {len(ids):,} training tokens after {time.perf_counter() - start:.0f} s")
-    longest = max(r.length for r in (recipe.target_run, *recipe.draft_runs, recipe.weak_draft_run))
+    runs = (recipe.target_run, *recipe.draft_runs, recipe.wide_draft_run, recipe.weak_draft_run)
+    longest = max(run.length for run in runs)
     if len(ids) <= longest:
         raise CorpusError(f"the texts are {len(ids)} tokens long, but windows are {longest + 1}. Give longer texts.")
 
     target = make_llama(recipe.target, recipe)
-    outcome = train("target", target, ids, recipe.target_run, text_loss, say)
+    outcome = train("target", target, [ids], recipe.target_run, text_loss, say)
     say(f"target: {outcome.tokens:,} tokens in {outcome.seconds:.0f} s, loss {outcome.loss:.3f}")
     save(target, tokenizer, out / TARGET)
 
     draft = make_llama(recipe.draft, recipe)
     for run in recipe.draft_runs:
-        outcome = train("draft", draft, ids, run, law_loss(target), say)
+        outcome = train("draft", draft, [ids], run, law_loss(target), say)
         say(f"draft: {outcome.tokens:,} tokens in {outcome.seconds:.0f} s, KL to the target {outcome.loss:.3f}")
+    draft = widen(draft, recipe.wide_draft, recipe)
+    own = write_texts(target, parts, recipe.own_texts, recipe.wide_draft_run.length, say)
+    outcome = train("wide draft", draft, [ids, own], recipe.wide_draft_run, overlap_loss(target), say)
+    say(f"wide draft: {outcome.tokens:,} tokens in {outcome.seconds:.0f} s, KL / 2 + 1 - beta {outcome.loss:.3f}")
     save(draft, tokenizer, out / DRAFT)
 
     weak_draft = make_llama(recipe.weak_draft, recipe)
-    outcome = train("weak draft", weak_draft, ids, recipe.weak_draft_run, text_loss, say)
+    outcome = train("weak draft", weak_draft, [ids], recipe.weak_draft_run, text_loss, say)
     say(f"weak draft: {outcome.tokens:,} tokens in {outcome.seconds:.0f} s, loss {outcome.loss:.3f}")
     save(weak_draft, tokenizer, out / WEAK_DRAFT)
 
