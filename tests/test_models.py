@@ -124,7 +124,7 @@ def test_a_lean_pass_that_differs_is_not_taken(pair, monkeypatch):
 
     def wrong(self, *rows, right=LeanLlama.__call__):
         passes.append(rows)
-        return right(self, *rows) + torch.arange(SIZE) / SIZE
+        return right(self, *rows) + np.arange(SIZE, dtype=np.float32) / SIZE
 
     monkeypatch.setattr(LeanLlama, "__call__", wrong)
     model = build(CONFIGS["llama"], vocabulary=pair.tokenizer)

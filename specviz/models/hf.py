@@ -19,7 +19,7 @@ from specviz.models.lean import LeanCache, LeanLlama, Row
 from specviz.models.static import StaticCache, StaticPasses
 from specviz.models.vocabulary import Vocabulary
 
-CHECK_TOKENS = 8  # how many tokens the self-check feeds before it rolls back
+CHECK_TOKENS = 16  # how many the self-check feeds before it rolls back: enough for each way that a pass goes
 
 
 class HFModel:
@@ -212,6 +212,8 @@ class HFReader(Reader):
 
     def _check_rows(self, tokens: list[int]) -> None:
         of = self._of
+        if min(tokens) < 0:
+            raise PromptError(f"token ids are whole numbers from 0 on, got {min(tokens)}")
         if max(tokens) >= of.n_rows:
             raise PromptError(
                 f"{of.name} has no row for token {max(tokens)}: its embedding ends at {of.n_rows - 1}. "

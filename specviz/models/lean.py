@@ -1,11 +1,11 @@
 """The forward pass of a small Llama on a CPU, written out: the same weights, a quarter of the time.
 
 A pass of a model of a few million parameters spends most of its time between the matrix products, and an operation of
-NumPy begins several times sooner than one of torch. So only the products with weights are torch's. q, k and v are one
-product, gate and up another, and the cache is one block of memory with a length, so that a rollback is a subtraction.
-Several requests share one pass: their tokens stand below each other in every product, and only the attention, which
-needs no weights, goes request by request. `HFModel` takes this way only after its self-check found the logits equal to
-transformers' own.
+NumPy begins several times sooner than one of torch. So torch has the products with weights, the softmax, SiLU and the
+attention of many tokens, and NumPy the rest. q, k and v are one product, gate and up another, and the cache is a block
+of memory with a length, so that a rollback is a subtraction. Several requests share one pass: their tokens stand below
+each other in every product, and only the attention, which needs no weights, goes request by request. `HFModel` takes
+this way only after its self-check found the logits equal to transformers' own.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from transformers import PreTrainedModel
 MOST_PARAMETERS = 500_000_000  # beyond this a pass is not bound by dispatch
 _MOST_TOKENS = 256  # in a row of one pass: more go in parts, so that the scores of all its tokens stay small
 _FEW = 8  # tokens: up to here a product is quicker the other way round
-_FEW_QUERIES = 12  # tokens of one row: up to here NumPy attends sooner
+_FEW_QUERIES = 12  # tokens of one row: up to here two products and a softmax take less time than torch's attention
 _PACKS = "fbgemm" in torch.backends.quantized.supported_engines and all(
     hasattr(torch, f"fbgemm_{name}") for name in ("pack_gemm_matrix_fp16", "linear_fp16_weight_fp32_activation")
 )
@@ -90,6 +90,7 @@ class _Place(NamedTuple):
 
     rows: slice  # in the tokens of all rows
     seen: Floats  # [layers, 2 kv heads, length, head size]
+    mask: Tensor | None  # of many tokens, [n, length], 0 or -inf: each sees those before it
 
 
 class LeanLlama:
@@ -140,12 +141,12 @@ class LeanLlama:
             for layer in body.layers
             for attention in [layer.self_attn]
         ]
-        self._made_of = [(weight, weight._version) for weight in model.parameters()]
+        self._made_of = [(weight, _state(weight)) for weight in model.parameters()]
 
     @property
     def stale(self) -> bool:
-        """Whether somebody has changed the model's weights since, as training does."""
-        return any(weight._version != version for weight, version in self._made_of)
+        """Whether somebody has changed the model's weights since, as training does; edits in `.data` are not seen."""
+        return any(_state(weight) != state for weight, state in self._made_of)
 
     def keeping(self, kept: Sequence[int]) -> LeanLlama:
         """The same with only these of its layers, over the same tensors."""
@@ -172,9 +173,13 @@ class LeanLlama:
 
     def __call__(self, *rows: Row) -> Floats:
         """Append each row's tokens to its cache; the logits that were asked for, row after row, [sum of keep, V]."""
-        if max(len(row.tokens) for row in rows) > _MOST_TOKENS:
-            return np.concatenate([self._pass([part]) for row in rows for part in row.parts])
-        return self._pass(rows)
+        if max(len(row.tokens) for row in rows) <= _MOST_TOKENS:
+            return self._pass(rows)
+        parts = [list(row.parts) for row in rows]
+        before = [[self._pass([part]) for part in early] for *early, _last in parts]
+        last = [row_parts[-1] for row_parts in parts]  # these share a pass
+        ends = np.split(self._pass(last), np.cumsum([part.keep for part in last])[:-1])
+        return np.concatenate([part for early, end in zip(before, ends, strict=True) for part in (*early, end)])
 
     def _pass(self, rows: Sequence[Row]) -> Floats:
         places = list(self._places(rows))
@@ -185,7 +190,7 @@ class LeanLlama:
             turned = qkv.take(self._swapped, axis=1)  # rotate q and k by position
             turned *= sin
             turned += qkv * cos
-            seen = [self._attend(place.seen[i], turned[place.rows]) for place in places]
+            seen = [self._attend(place.seen[i], place.mask, turned[place.rows]) for place in places]
             x = x + layer.out(seen[0] if len(seen) == 1 else np.concatenate(seen))
             both = layer.gate_up(self._normed(x, layer.mlp_norm))
             gate, up = both[:, : both.shape[1] // 2], both[:, both.shape[1] // 2 :]
@@ -209,8 +214,9 @@ class LeanLlama:
     def _places(self, rows: Sequence[Row]) -> Iterator[_Place]:
         at = 0
         for row in rows:
-            n = len(row.tokens)
-            yield _Place(slice(at, at + n), row.cache.room(len(self.layers), 2 * self.kv_heads, n, self.size))
+            n, before = len(row.tokens), row.cache.length
+            mask = torch.from_numpy(np.pad(_LATER[:n, :n], ((0, 0), (before, 0)))) if n > _FEW_QUERIES else None
+            yield _Place(slice(at, at + n), row.cache.room(len(self.layers), 2 * self.kv_heads, n, self.size), mask)
             at += n
 
     def _rotations(self, rows: Sequence[Row]) -> list[Floats]:
@@ -223,22 +229,26 @@ class LeanLlama:
         parts = [[table[span] for span in spans] for table in rotation]
         return [part[0] if len(rows) == 1 else np.concatenate(part) for part in parts]
 
-    def _attend(self, seen: Floats, qkv: Floats) -> Floats:
+    def _attend(self, seen: Floats, mask: Tensor | None, qkv: Floats) -> Floats:
         """One row's attention in a layer, after its keys and values went into its cache. [n, heads * head size]"""
         n, kv, size, split = len(qkv), self.kv_heads, self.size, self.heads * self.size
         seen[:, -n:] = qkv[:, split:].reshape(n, 2 * kv, size).transpose(1, 0, 2)
         queries = qkv[:, :split].reshape(n, kv, -1, size).transpose(1, 2, 0, 3)  # [kv heads, heads of each, n, size]
-        if n <= _FEW_QUERIES:
+        if mask is None:
             scores = queries.reshape(kv, -1, size) @ seen[:kv].transpose(0, 2, 1)  # [kv heads, of each * n, length]
             if n > 1:
                 scores.reshape(kv, -1, n, scores.shape[2])[..., -n:] += _LATER[:n, :n]
             shares = torch.softmax(torch.from_numpy(scores), dim=-1).numpy()
             mixed = (shares @ seen[kv:]).reshape(kv, -1, n, size)
         else:
-            mask = np.pad(_LATER[:n, :n], ((0, 0), (seen.shape[1] - n, 0)))
-            keys, values, places = (torch.from_numpy(part) for part in (seen[:kv, None], seen[kv:, None], mask))
-            mixed = F.scaled_dot_product_attention(torch.from_numpy(queries), keys, values, places, scale=1.0).numpy()
+            q, keys, values = (torch.from_numpy(part) for part in (queries, seen[:kv, None], seen[kv:, None]))
+            mixed = F.scaled_dot_product_attention(q, keys, values, mask, scale=1.0).numpy()
         return mixed.transpose(2, 0, 1, 3).reshape(n, -1)
+
+
+def _state(weight: Tensor) -> tuple[int, int]:
+    """What differs after a change in place, and where other data was put there."""
+    return weight._version, weight.data_ptr()
 
 
 def _scale(weight: Tensor) -> Floats:
