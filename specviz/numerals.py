@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 import unicodedata
 from typing import NamedTuple
@@ -67,8 +66,13 @@ def split(text: str) -> list[str]:
 
 
 def shown(value: float) -> str:
-    """A number as one writes it on paper: up to four digits, and no zeros at the end but those that it needs."""
+    """A number as one writes it on paper: up to four digits, without zeros at the end where it says the value still."""
     text = number(value, _DIGITS)
-    plain = math.isfinite(value) and "." in text and "×" not in text
-    short = read(text.rstrip("0").rstrip(".")) if plain else None
-    return text.rstrip("0").rstrip(".") if short and short.says(value) else text
+    while "." in text and text[-1] == "0" and _says(text[:-1].rstrip("."), value):
+        text = text[:-1].rstrip(".")
+    return text
+
+
+def _says(text: str, value: float) -> bool:
+    written = read(text)
+    return written is not None and written.says(value)
