@@ -20,7 +20,9 @@ TEMPERATURES = (1.0, 0.7)
 def write_texts(
     target: PreTrainedModel, texts: Sequence[Tensor], n: int, length: int, say: Callable[[str], None]
 ) -> Tensor:
-    """About n texts of `length` tokens, one after another, [n * length]. texts: ids, [at least PROMPT + 1] each."""
+    """About n texts of `length` tokens, one after another, [n * length]. texts: ids; prompts come from those that are
+    longer than one, or, where none is, from all of them together."""
+    texts = [ids for ids in texts if len(ids) > PROMPT] or [torch.cat(list(texts))]
     written: list[Tensor] = []
     with torch.random.fork_rng(devices=[]), torch.inference_mode():
         torch.manual_seed(7)

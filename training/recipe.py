@@ -70,7 +70,7 @@ FULL = Recipe(
         Run(tokens=8_000_000, batch=8, length=256, muon_lr=0.015, adam_lr=4e-3, seed=2),
     ),
     wide_draft=Shape(hidden=192, layers=2, heads=3, intermediate=528),
-    wide_draft_run=Run(tokens=10_000_000, batch=8, length=384, muon_lr=0.015, adam_lr=4e-3, decay=0.7, seed=3),
+    wide_draft_run=Run(tokens=10_300_000, batch=8, length=384, muon_lr=0.015, adam_lr=4e-3, decay=0.7, seed=3),
     own_texts=1536,
     weak_draft=Shape(hidden=128, layers=1, heads=2, intermediate=352),
     weak_draft_run=Run(tokens=1_500_000, batch=16, length=128, muon_lr=0.02, adam_lr=6e-3),

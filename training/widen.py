@@ -14,20 +14,20 @@ from training.loop import make_llama
 from training.recipe import Recipe, Shape
 
 READS = {"q_proj": 0.02, "k_proj": 0.02, "v_proj": 0.02, "gate_proj": 0.05, "up_proj": 0.05}  # spread of new weights
-WRITES = ("o_proj", "down_proj")
 
 
 @torch.no_grad()
 def widen(model: LlamaForCausalLM, shape: Shape, recipe: Recipe) -> LlamaForCausalLM:
     """The same function with more hidden units, heads and units of the feed-forward layer. shape: as many layers.
 
-    Raises ValueError where the shape is narrower somewhere, or its heads are of another size.
+    Raises ValueError where it has another number of layers or is narrower somewhere, or its heads are of another size.
     """
     wide, old = make_llama(shape, recipe), model.config
     new = wide.config
     sizes = [(getattr(new, name), getattr(old, name)) for name in ("hidden_size", "num_attention_heads")]
     sizes.append((new.intermediate_size, old.intermediate_size))
-    if any(after < before for after, before in sizes) or new.head_dim != old.head_dim:
+    fixed = [(new.head_dim, old.head_dim), (new.num_hidden_layers, old.num_hidden_layers)]
+    if any(after < before for after, before in sizes) or any(after != before for after, before in fixed):
         raise ValueError(f"a draft of {old.hidden_size} units cannot be widened to {shape}")
     # A norm divides by the root mean square, and the mean is over more units now, the new ones 0.
     shrink = (old.hidden_size / new.hidden_size) ** 0.5

@@ -30,10 +30,10 @@ class Example:
 
 
 EXAMPLES = (
-    # Of 900 seeds each, for a beginner's first two rounds: round 1 accepts a draft, rejects the next and draws what the
+    # Of 6000 and of 1800 seeds, for a beginner's first two rounds: round 1 accepts a draft, rejects one, draws what the
     # draft underrated; round 2 accepts all four; no p or q judged there is below 0.02. Then for a text that reads.
-    Example("prose", "It is a truth universally acknowledged", "bundled/draft", 4, 55, Sampling(0.6), 326),
-    Example("code", "def main(argv=None):\n    ", "bundled/draft", 4, 38, Sampling(0.6), 314),
+    Example("prose", "It is a truth universally acknowledged", "bundled/draft", 4, 55, Sampling(0.6), 1933),
+    Example("code", "def main(argv=None):\n    ", "bundled/draft", 4, 38, Sampling(0.6), 657),
     # Of 300 seeds: fewer than one round in six adds more than one token.
     Example("hopeless", "def main(argv=None):\n    ", "bundled/draft-weak", 4, 27, Sampling(0.6), 12),
     # No seed matters; of 20 prompts, one that greedy decoding does not at once repeat itself after.
@@ -41,7 +41,15 @@ EXAMPLES = (
         "greedy", "The family of Dashwood had long been settled in Sussex.", "bundled/draft", 4, 48, Sampling(0), 0
     ),
     # Of 25 seeds, two temperatures and 10 prompts: most rounds that end with a bonus.
-    Example("full", '"Oh! yes," said Elizabeth,', "bundled/draft", 3, 42, Sampling(0.3), 17),
+    Example(
+        "full",
+        "The family of Dashwood had long been settled in Sussex.",
+        "bundled/draft",
+        3,
+        42,
+        Sampling(0.3),
+        7,
+    ),
 )
 NAMES = tuple(example.name for example in EXAMPLES)
 
