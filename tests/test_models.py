@@ -119,6 +119,17 @@ def test_the_lean_pass_gives_transformers_logits_from_the_first_token_to_beyond_
     np.testing.assert_allclose(got, want, atol=2e-4 * np.abs(want).max())  # worst seen 3e-6
 
 
+@pytest.mark.parametrize("halves", [True, False], ids=["float16 numbers", "others"])
+def test_the_lean_pass_stays_in_float32_inside_of_autocast(pair, halves):
+    ours = HFModel(float16_llama(), pair.tokenizer) if halves else build(CONFIGS["llama"], vocabulary=pair.tokenizer)
+    texts = [list(range(5, 5 + n)) for n in (1, 5, 40)]
+    want = [ours.open().logits(text, 1) for text in texts]
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        got = [ours.open().logits(text, 1) for text in texts]
+    assert ours.lean is not None
+    np.testing.assert_array_equal(got, want)
+
+
 def test_a_lean_pass_that_differs_is_not_taken(pair, monkeypatch):
     passes = []
 
@@ -244,7 +255,7 @@ class TestVocabularies:
 
 class TestLoading:
     def test_the_bundled_pair_is_a_target_and_a_draft_of_the_stated_sizes(self, pair):
-        assert (pair.target.n_parameters, pair.draft.n_parameters) == (6_951_168, 664_192)
+        assert (pair.target.n_parameters, pair.draft.n_parameters) == (6_951_168, 1_297_344)
         assert pair.target.model.dtype == torch.float32
         assert (pair.target.can_drop, pair.target.context_length, pair.target.eos) == (True, 1024, {0})
 

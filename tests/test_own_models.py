@@ -243,7 +243,7 @@ def test_a_public_page_offers_only_what_is_allowed_whatever_the_link_says(monkey
 
 @pytest.mark.parametrize(
     ("n", "shown"),
-    [(664_192, "0.664M"), (6_951_168, "6.95M"), (361_821_120, "362M"), (999_885_952, "1B"), (1_543_714_304, "1.54B")],
+    [(1_297_344, "1.3M"), (6_951_168, "6.95M"), (361_821_120, "362M"), (999_885_952, "1B"), (1_543_714_304, "1.54B")],
 )
 def test_numbers_of_parameters_read_as_people_say_them(n, shown):
     assert loading.count(n) == shown

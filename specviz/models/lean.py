@@ -173,6 +173,9 @@ class LeanLlama:
 
     def __call__(self, *rows: Row) -> Floats:
         """Append each row's tokens to its cache; the logits that were asked for, row after row, [sum of keep, V]."""
+        if torch.is_autocast_enabled("cpu"):  # somebody's around this call: a pass is in float32 all the same
+            with torch.autocast("cpu", enabled=False):
+                return self(*rows)
         if max(len(row.tokens) for row in rows) <= _MOST_TOKENS:
             return self._pass(rows)
         parts = [list(row.parts) for row in rows]

@@ -53,7 +53,7 @@ class Preset:
 # The counts are those of the architectures that the models' config.json describe, tied weights once.
 _MODELS: dict[str, tuple[int, str]] = {
     TARGET: (6_951_168, "MIT"),
-    DRAFT: (664_192, "MIT"),
+    DRAFT: (1_297_344, "MIT"),
     "HuggingFaceTB/SmolLM2-135M": (134_515_008, "Apache-2.0"),
     "HuggingFaceTB/SmolLM2-135M-Instruct": (134_515_008, "Apache-2.0"),
     "HuggingFaceTB/SmolLM2-360M": (361_821_120, "Apache-2.0"),

@@ -71,5 +71,5 @@ def told(value: Any) -> str:
 
 
 def count(n: int) -> str:
-    """A number of parameters as people say it: 0.664M, 362M, 1.54B."""
+    """A number of parameters as people say it: 1.3M, 362M, 1.54B."""
     return f"{n / 1e9:.3g}B" if n >= 999.5e6 else f"{n / 1e6:.3g}M"
