@@ -23,6 +23,7 @@ from transformers import (
 )
 
 import specviz as sv
+from specviz.models import presets
 from specviz.models.hf import HFModel
 from specviz.models.lean import LeanCache, LeanLlama
 from specviz.models.load import check_same_tokens
@@ -256,6 +257,7 @@ class TestVocabularies:
 class TestLoading:
     def test_the_bundled_pair_is_a_target_and_a_draft_of_the_stated_sizes(self, pair):
         assert (pair.target.n_parameters, pair.draft.n_parameters) == (6_951_168, 1_297_344)
+        assert [presets._MODELS[name][0] for name in (presets.TARGET, presets.DRAFT)] == [6_951_168, 1_297_344]
         assert pair.target.model.dtype == torch.float32
         assert (pair.target.can_drop, pair.target.context_length, pair.target.eos) == (True, 1024, {0})
 
