@@ -63,7 +63,7 @@ def remember(model: sv.Model) -> TableModel:
 def second_tokens(pair: sv.Pair, n: int) -> np.ndarray:
     """Counts of the second emitted token of n runs: it depends on a judgement and on what was drafted before it."""
     tokens = [
-        sv.speculate(pair, [5], draft_length=2, max_new_tokens=2, sampling=SETTINGS, seed=seed).tokens[-1]
+        sv.speculate(pair, [FIRST], draft_length=2, max_new_tokens=2, sampling=SETTINGS, seed=seed).tokens[-1]
         for seed in range(n)
     ]
     return np.bincount(tokens, minlength=pair.target.vocab_size)
@@ -71,10 +71,10 @@ def second_tokens(pair: sv.Pair, n: int) -> np.ndarray:
 
 def chi_square(pair: sv.Pair, counts: np.ndarray) -> float:
     """p-value of the counts against the target's own law of the second token, rare tokens pooled."""
-    first = warp(np.log(pair.target.probs((5,)) + 1e-300), SETTINGS)
+    first = warp(np.log(pair.target.probs((FIRST,)) + 1e-300), SETTINGS)
     law = np.zeros_like(first)
     for token in np.flatnonzero(first):
-        law += first[token] * warp(np.log(pair.target.probs((5, int(token))) + 1e-300), SETTINGS)
+        law += first[token] * warp(np.log(pair.target.probs((FIRST, int(token))) + 1e-300), SETTINGS)
     expected = law * counts.sum()
     common = expected >= 5
     observed = np.append(counts[common], counts[~common].sum())
@@ -85,6 +85,7 @@ def chi_square(pair: sv.Pair, counts: np.ndarray) -> float:
 
 SETTINGS = sv.Sampling(temperature=1.2, top_k=12)
 N_RUNS = 6000
+FIRST = 13  # the prompt: after it, each broken rule shows
 
 
 def test_the_remembered_pair_is_the_pair(pair, remembered):
@@ -104,7 +105,7 @@ def test_sampled_tokens_follow_the_targets_law(remembered):
 @pytest.mark.parametrize("broken", ["always accept", "resample from the target", "raw q"])
 def test_trap20_broken_rules_fail_the_same_test(remembered, monkeypatch, broken):
     exact = sampling.verify
-    raw = warp(np.log(remembered.draft.probs((5,)) + 1e-300), sv.Sampling())  # the first place's law before its warp
+    raw = warp(np.log(remembered.draft.probs((FIRST,)) + 1e-300), sv.Sampling())  # the first law before its warp
 
     def verify(p, q, drafts, r, u):
         if broken == "always accept":

@@ -173,7 +173,7 @@ def test_the_streak_the_costliest_rejection_and_alpha_are_those_of_the_run():
 
 def test_the_heat_map_is_the_prompt_and_the_text():
     shown = Reader(heat_html(PROSE.prompt, timeline.places(PROSE))).text
-    assert shown == PROSE.prompt + PROSE.text
+    assert shown == (PROSE.prompt + PROSE.text).replace("\n", "⏎\n")
 
 
 def test_each_judged_token_has_a_bar_as_long_as_its_beta():

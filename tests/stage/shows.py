@@ -65,7 +65,7 @@ def short_run(pair):
 
 
 def long_run(pair):
-    return sv.speculate(pair, "It is a truth universally acknowledged", draft_length=4, max_new_tokens=480, seed=5)
+    return sv.speculate(pair, "It is a truth universally acknowledged", draft_length=4, max_new_tokens=620, seed=5)
 
 
 def law(n, seed):
