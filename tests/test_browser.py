@@ -258,8 +258,8 @@ def test_the_theme_of_the_reader_reaches_stage_and_charts(browser, address):
         assert v.page.locator(".stage").evaluate("e => getComputedStyle(e).backgroundColor") == "rgb(18, 21, 27)"
         ink = "e => getComputedStyle(e).color"
         assert v.page.locator(".sv-numbers strong").first.evaluate(ink) == "rgb(233, 236, 242)"
-        fill = v.page.locator(".js-plotly-plot .ytick text").first.evaluate("e => getComputedStyle(e).fill")
-        assert fill == "rgb(233, 236, 242)"
+        tick = v.page.locator(".js-plotly-plot .ytick text").first  # a chart may be drawn anew meanwhile
+        playwright.expect(tick).to_have_css("fill", "rgb(233, 236, 242)", timeout=PATIENCE_S * 1000)
 
 
 def test_hostile_tokens_stay_text(browser, tmp_path):
