@@ -16,6 +16,7 @@ import time
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import islice
 from typing import Any
 from unittest.mock import patch
 
@@ -115,20 +116,21 @@ def clocked() -> Iterator[dict[str, list[float]]]:
 
 
 def repetition(pair: sv.Pair, floor: Floor, prompt: Sequence[int], options: argparse.Namespace) -> dict[str, float]:
-    """Milliseconds of a round's parts, measured and bare, each the median of one run, and the efficiency."""
+    """Milliseconds of a round's parts and the efficiency: of one run, the round that took the middle time, and bare
+    passes by their medians."""
     k = options.draft_length
     asked = sv.Sampling(options.temperature, top_k=options.top_k, top_p=options.top_p)
     with clocked() as seconds:
         trace = sv.speculate(
             pair, prompt, draft_length=k, max_new_tokens=options.tokens, sampling=asked, seed=options.seed
         )
-    rounds = [r.round_s for r in trace.rounds[1:] if len(r.nodes) == k]
+    drafting, verifying = iter(seconds["draft"]), iter(seconds["target"])
+    each = [(r, sum(islice(drafting, len(r.nodes))), next(verifying)) for r in trace.rounds]
+    rounds = sorted((r.round_s, draft, target) for r, draft, target in each[1:] if len(r.nodes) == k)
+    round_, draft, target = rounds[len(rounds) // 2]
     bare = [floor.seconds() for _ in range(len(rounds))]
-    passes = {"draft": k, "target": 1}
-    told = {f"bare {role}": statistics.median(one[role] for one in bare) for role in passes}
-    told |= {role: n * statistics.median(seconds[role][1:]) for role, n in passes.items()}
-    told["round"] = statistics.median(rounds)
-    told["host"] = told["round"] - told["draft"] - told["target"]
+    told = {f"bare {role}": statistics.median(one[role] for one in bare) for role in ("draft", "target")}
+    told |= {"round": round_, "draft": draft, "target": target, "host": round_ - draft - target}
     told = {name: 1e3 * value for name, value in told.items()}
     return {**told, "efficiency": (told["bare draft"] + told["bare target"]) / told["round"]}
 

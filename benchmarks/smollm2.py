@@ -121,9 +121,8 @@ def main() -> int:
         same = len(PROMPTS) - unlike[name]
         per_pass = n_tokens / sum(len(trace.rounds) for trace in traces[name])
         print(f"{name}: {same} of {len(PROMPTS)} the same as plain, token for token; ", end="")
-        print(
-            f"{per_pass:.2f} tokens per target pass, {sum(seconds['plain']) / sum(seconds[name]):.2f} times the speed"
-        )
+        speed = sum(seconds["plain"]) / sum(seconds[name])
+        print(f"{per_pass:.2f} tokens per target pass, {speed:.2f} times the speed")
     print(f"\nspeed of ours over transformers', by prompt: median (least–most); K = {DRAFT_LENGTH}")
     rows = [
         [
